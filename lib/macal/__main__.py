@@ -1,4 +1,4 @@
-"""Command line: plan whom to ask; run a sweep, list it, pack it for a bare machine, publish it."""
+"""Command line: plan whose outcomes to collect; run a sweep, list it, pack it for a bare machine, publish it."""
 
 import argparse
 import sys

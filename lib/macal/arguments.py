@@ -154,7 +154,7 @@ def as_array(value: Any, name: str) -> np.ndarray:
 
 
 def is_tensor(value: Any) -> bool:
-    """Whether a value is PyTorch's: whoever has made one has imported it."""
+    """Whether a value is PyTorch's: its maker has imported it."""
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(value, torch.Tensor)
 

@@ -1,4 +1,4 @@
-"""Packages whose modules are imported when they are asked for (PEP 562), so that whoever plans waits for no model."""
+"""Packages whose modules are imported when they are asked for (PEP 562), so that planning waits for no model."""
 
 from collections.abc import Callable, Mapping
 from importlib import import_module

@@ -320,7 +320,7 @@ def _copy_mathjax(app: Any, error: Exception | None) -> None:
 
 
 def _drop_unused(app: Any, error: Exception | None) -> None:
-    """Drop what no page uses, and name the arrows that unfold chapters, for whoever does not see them."""
+    """Drop what no page uses, and name the arrows that unfold chapters, for readers who do not see them."""
     if error is None and app.builder.format == "html":
         for page in Path(app.outdir).rglob("*.html"):
             text = FOLD.sub(r'\1 aria-label="pages below \2">', UNUSED.sub("", page.read_text(encoding="utf-8")))

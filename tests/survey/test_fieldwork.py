@@ -310,8 +310,8 @@ def test_refusals_that_the_plan_did_not_expect_are_told_by_replan(folder, capsys
     assert run("replan", "c.json", "people.csv", "-o", "next.csv") == 0
     said = capsys.readouterr().out
     widths.append(float(re.search(r"interval: ([\d.]+\d)", said)[1]))
-    assert widths[1] > widths[0] and "--response 0.8 " in said
-    assert not [words for words in notes(make(PEOPLE, response=0.8)[0].campaign) if "--response" in words]
+    assert widths[1] > widths[0] and "--response-probability 0.8 " in said
+    assert not [words for words in notes(make(PEOPLE, response=0.8)[0].campaign) if "--response-probability" in words]
 
 
 def test_answers_of_another_column_are_asked_about(folder):

@@ -52,7 +52,7 @@ def _effect(posterior: Posterior) -> Outcomes:
 def logistic_propensity(x: Covariates, t: Arms, weights: Outcomes | None = None) -> Outcomes:
     """Probability of treatment by ridge-penalised logistic regression on standardised covariates, (n,).
 
-    ``weights`` are the people whom each unit stands for, (n,); 1 by default.
+    ``weights`` are the people that each unit stands for, (n,); 1 by default.
     """
     if len(np.unique(t)) < 2:
         return t.astype(np.float64)

@@ -35,12 +35,12 @@ class Belief:
 
 @dataclass(frozen=True, eq=False)
 class Restriction:
-    """Which units may be picked, and whom they stand for.
+    """Which units may be picked, and what they stand for.
 
     Attributes:
         ineligible: indices of units without a label that may not be picked; rules that draw keep to this.
         population: indices of the units that stand for the population, (k,); all by default.
-        weights: people whom each unit stands for, (n,), where the pool is a sample with unequal chances.
+        weights: people that each unit stands for, (n,), where the pool is a sample with unequal chances.
     """
 
     ineligible: Rows = field(default_factory=lambda: np.empty(0, np.int64))
@@ -122,7 +122,7 @@ class Criterion(ABC):
         needs: fields of the belief that only a fitted model can provide; label-free criteria need none.
         min_batch_size: labels that a batch must have for the rule to mean something.
         multi_arm: whether the rule knows more arms than two, each compared with arm 0.
-        reason: whom it asks, in a sentence for a report.
+        reason: which units it selects, in a sentence for a report.
         max_candidates: units of a pool in memory among which it plans by default.
         acquisition_model: name of the model that it goes by in :func:`macal.run` by default; None for the one that
             judges.
@@ -174,7 +174,7 @@ class Planned(Criterion):
     def search(self, state: PoolState, price: Outcomes | None = None) -> Search:
         """Begin to score the units of a pool: with prices, (n,), as :class:`Scores` or :class:`PairSearches`.
 
-        Prices say that somebody else decides what is taken; without them it may be any faster :class:`Search`.
+        Prices say that the caller decides what is taken; without them it may be any faster :class:`Search`.
         """
 
     @override

@@ -96,7 +96,7 @@ class Cover(Scores):
                 new[all_of_arm] |= self._within_radius(part, all_of_arm).any(axis=0)
             new &= ~self._covered
             self._covered |= new
-            for part in _parts(np.flatnonzero(new)):  # a newly covered unit counts for nobody any more
+            for part in _parts(np.flatnonzero(new)):  # a newly covered unit no longer counts
                 self._own[all_of_arm] -= self._within_radius(part, all_of_arm).sum(axis=0)
 
     def _within_radius(self, sources: Rows, targets: Indices) -> Bool[np.ndarray, "p k"]:

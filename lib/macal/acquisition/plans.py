@@ -16,7 +16,7 @@ Batches = list[Indices] | tuple[list[Indices], list[Outcomes]]
 
 
 def check_arms(criterion: Criterion, t: Arms) -> None:
-    """Refuse more arms than a criterion knows, and an arm in between in which nobody is: ValueError."""
+    """Refuse more arms than a criterion knows, and an empty arm in between: ValueError."""
     count, present = arms_of(t), np.unique(t)
     if count > 2 and len(present) < count:
         raise ValueError(

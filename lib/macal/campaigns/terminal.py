@@ -27,7 +27,7 @@ class Parser(argparse.ArgumentParser):
 def guarded(command: Callable[[], int | None]) -> int:
     """Run a command and return its exit status; where its input is wrong, say so in one line on stderr and return 1.
 
-    Nothing is wrong where whoever reads what it says has gone, as ``head`` goes: commands write their files first.
+    It is no error if the reader of its output has gone, as ``head`` goes: commands write their files first.
     """
     status = 0
     try:
@@ -51,7 +51,7 @@ def _said(error: BaseException) -> str:
 
 
 def _output_closed() -> bool:
-    """Whether whoever read the standard output or error has gone; what is left to be said is thrown away then."""
+    """Whether the reader of standard output or error has gone; the rest of the output is then discarded."""
     asked = select.poll()
     asked.register(1, select.POLLOUT), asked.register(2, select.POLLOUT)
     gone = [handle for handle, event in asked.poll(0) if event & (select.POLLERR | select.POLLHUP)]

@@ -3,7 +3,7 @@
 Source: V. Dorie, J. Hill, U. Shalit, M. Scott, D. Cervone, Automated versus do-it-yourself methods for causal
 inference: Lessons learned from a data analysis competition, Statistical Science 34(1), 2019.
 
-Ten responses are public; in the second and the third the effect is the same for everybody.
+Ten responses are public; in the second and the third the effect is constant.
 """
 
 from functools import cache

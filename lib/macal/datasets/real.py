@@ -6,7 +6,7 @@ table a study. Who is in a table, who is treated, what came out and what is know
 
 No outcome is a covariate, nor is what follows from the treatment or names people, villages and dates. Of "college",
 ``age``, that is ``exper + educ + 6``, stands for experience, which schooling changes. A number that is missing becomes
-the median of those known, and a 0/1 column says for whom; a category that is missing is a category.
+the median of those known, and a 0/1 column says for which units; a category that is missing is a category.
 
 Sources: ``data/tables/README.md``.
 """
@@ -75,7 +75,7 @@ class Layout:
         keep: expression, true for the people of the table; all by default.
         trial: whether chance decided on the treatment.
         clusters: column of the groups in which people came; "" for none.
-        proxies: other columns that are known of everybody and may predict the outcome, all numbers.
+        proxies: other columns that are known of all units and may predict the outcome, all numbers.
         proxy_categories: those that are not.
     """
 
@@ -114,7 +114,7 @@ class RealTable:
     sources: dict[str, str]
 
     def covariates(self, pool: Rows) -> Covariates:
-        """Covariates of everybody, (n, d), numbers standardised by the people of ``pool``."""
+        """Covariates of all units, (n, d), numbers standardised by the people of ``pool``."""
         return encoded(self.columns, pool)
 
 
@@ -267,7 +267,7 @@ TABLES: Registry[Layout] = Registry(
 
 @cache
 def people(about: str | Layout) -> RealTable:
-    """Everybody in a table, or in a layout of its files, who was in an arm.
+    """All people in a table, or in a layout of its files, who were in an arm.
 
     UnknownName for no table, else raises as :func:`.files.read`.
     """

@@ -50,7 +50,7 @@ def numbered(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def is_unnamed(table: pd.DataFrame) -> bool:
-    """Whether the index of a table is nobody's choice."""
+    """Whether the index of a table is the default one."""
     return isinstance(table.index, pd.RangeIndex) and table.index.name is None
 
 
@@ -217,7 +217,7 @@ def _check_arms(arms: pd.Series) -> None:
 
 
 def arm_names(arms: pd.Series, reference: Hashable) -> list[Hashable]:
-    """Values of a treatment, the reference first (:func:`same`), then by alphabet; UnknownName if nobody has it.
+    """Values of a treatment, the reference first (:func:`same`), then by alphabet; UnknownName if no unit has it.
 
     >>> arm_names(pd.Series(["sms", "none", "call", "sms"]), "none")
     ['none', 'call', 'sms']

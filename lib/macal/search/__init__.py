@@ -1,1 +1,1 @@
-"""Who is far from the labels and which pairs are worth most: exact, lazy, over whoever may be picked."""
+"""Which units are far from the labels and which pairs score highest: exact, lazy, over the eligible units."""

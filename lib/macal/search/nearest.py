@@ -2,7 +2,7 @@
 
 *Profiles.* Units of an arm with the same covariates are one *profile*: the search is over profiles ("rows"), and a pick
 takes the lowest free unit of its profile. A profile with a label is at distance 0 from the labels until its last unit
-is taken. Where somebody else says who may be picked, every unit is a row of its own.
+is taken. Where the caller says which units may be picked, every unit is a row of its own.
 
 *Bounds.* Distances between many rows come from float32 matrix products, d2(a, b) = |a|^2 + |b|^2 - 2 a.b. With unit
 roundoff u, a product of d + 2 terms errs by at most (d + 3) u times the sum of their magnitudes, and rounding the
@@ -101,9 +101,9 @@ class Arm:
         self.labelled = np.unique(which[done]).tolist()
         self._carries = np.isin(np.arange(len(rows)), self.labelled)
         self._queue(self.units[~done], which[~done], len(rows))
-        nobody = np.empty(0, np.int64)
-        self._absorbed, self._labels = 0, self.left(nobody)
-        self.short = ShortList(self, np.arange(len(rows)) if every else nobody)
+        none = np.empty(0, np.int64)
+        self._absorbed, self._labels = 0, self.left(none)
+        self.short = ShortList(self, np.arange(len(rows)) if every else none)
 
     def _queue(self, units: Indices, which: Indices, p: int) -> None:
         """Line up the free units of each profile, ascending."""
@@ -171,7 +171,7 @@ class Arm:
         self._count(self.row_of(unit))
 
     def restrict_to(self, may: np.ndarray) -> None:
-        """Let those alone be free of whom that is said, where every unit is a row; ``may`` is of the pool, (n,)."""
+        """Let only the given units be free, where every unit is a row; ``may`` is of the pool, (n,)."""
         self.free = may[self.units]
 
     def distance_bounds(self) -> Distances:

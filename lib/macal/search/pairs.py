@@ -162,7 +162,7 @@ class PairSearch:
         return int(self.treated.units[i]), int(self.control.units[j]), score / self.scale
 
     def recheck_partners(self, unit: int) -> None:
-        """Ask from now on with whom a treated unit may be bought: somebody who seemed fit may not."""
+        """Check a treated unit's partners from now on: one that seemed eligible may not be."""
         self.doubtful.add(self.treated.row_of(unit))
 
     def _best(self) -> tuple[int, int, float] | None:
@@ -324,7 +324,7 @@ class PairSearches(Search):
         alpha: see :class:`PairSearch`.
         novelty: likewise.
         metric: "euclidean" or "sqeuclidean".
-        price: of each unit, (n,), where somebody else says who may be bought, by :meth:`turns` and :meth:`add`.
+        price: of each unit, (n,), where the caller says which may be bought, by :meth:`turns` and :meth:`add`.
 
     Attributes:
         nearest: distances of all units to their arm's labels, where there are prices.
@@ -367,7 +367,7 @@ class PairSearches(Search):
         self._labels += np.bincount(self._t[units], minlength=len(self._labels))
 
     def add(self, units: Indices) -> None:
-        """Count units as labelled that somebody else has chosen."""
+        """Count units as labelled that the caller has chosen."""
         self._count(units)
         self.nearest.add(units)
 

@@ -42,7 +42,7 @@ def check(path: Path) -> None:
         return
     if not place.is_file():
         raise OSError(errno.EINVAL, "is no file but a device; give another name", str(path))
-    if place.stat().st_nlink > 1:  # the others would keep what it was, and nobody would be told
+    if place.stat().st_nlink > 1:  # the others would silently keep what it was
         raise OSError(errno.EMLINK, "has other names (hard links), which would not change; copy it first", str(path))
 
 
@@ -81,9 +81,9 @@ def write(contents: Mapping[Path, bytes]) -> None:
 
 @contextmanager
 def _draft(place: Path, content: bytes) -> Iterator[Path]:
-    """Write a file beside a place, and hold it until it is put there; what nobody holds any more, a later step clears.
+    """Write a file beside a place, and hold it until it is put there; what is no longer held, a later step clears.
 
-    Whoever clears may come between a draft's making and its holding; it is made anew then.
+    A clearing may come between a draft's making and its holding; it is then made again.
     """
     while True:
         path = place.with_name(f".{uuid4().hex}.tmp")
@@ -102,7 +102,7 @@ def _draft(place: Path, content: bytes) -> Iterator[Path]:
 
 
 def _held(handle: int, wait: bool) -> bool:
-    """Hold an open file; False where somebody else does, or where this file system cannot tell."""
+    """Hold an open file; False where another process does, or where this file system cannot tell."""
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
     except OSError:
@@ -126,7 +126,7 @@ def write_step(contents: Mapping[Path, bytes]) -> None:
 
 
 def _clear(draft: Path) -> None:
-    """Remove a draft, unless whoever makes it is at work and holds it."""
+    """Remove a draft, unless its maker is at work and holds it."""
     with suppress(OSError), draft.open("r+b") as file:
         if _held(file.fileno(), wait=False):
             draft.unlink()
@@ -134,7 +134,7 @@ def _clear(draft: Path) -> None:
 
 @contextmanager
 def locked(path: Path) -> Iterator[bool]:
-    """Hold a lock that ends with the process, whatever ends the process; False where somebody else has it."""
+    """Hold a lock that ends with the process, whatever ends the process; False where another process has it."""
     lock = FileLock(path, fallback_to_soft=False)  # a lock in software would outlive a process that is killed
     try:
         held = lock.acquire(blocking=False)
@@ -150,7 +150,7 @@ def locked(path: Path) -> Iterator[bool]:
 
 @contextmanager
 def alone(folder: Path, wait: float) -> Iterator[bool]:
-    """Keep out whoever else would write in a folder by this function; False once we have waited so many seconds."""
+    """Keep out other writers of a folder that use this function; False once we have waited so many seconds."""
     handle, end = os.open(folder, os.O_RDONLY), time.monotonic() + wait
     try:
         while True:

@@ -48,7 +48,7 @@ def _in_processes(call: Callable[[Any], Any], jobs: Sequence[Any], processes: in
             with _deaf():
                 submitted = [pool.submit(call, job) for job in jobs]
             yield from (job.result() for job in as_completed(submitted))
-        except BaseException:  # Ctrl-C among them: nobody waits for what is under way
+        except BaseException:  # Ctrl-C among them: work under way is not waited for
             for process in list(pool._processes.values()):  # from Python 3.14 on: pool.terminate_workers()
                 process.terminate()
             pool.shutdown(cancel_futures=True)

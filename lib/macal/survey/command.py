@@ -35,7 +35,7 @@ from macal.survey.tables.sample import Sample
 from macal.survey.tables.summary import summarised, typed
 
 _KIND = f"COLUMN={', '.join(KINDS)}; repeatable"
-PLAN = "plan whom to ask under a budget: from a table to a table"
+PLAN = "plan whose outcomes to collect under a budget: from a table to a table"
 _MEMORY = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)i?b?", re.IGNORECASE)
 _UNNAMED_COLUMN = re.compile(r"Unnamed: \d+")  # columns that a file has no name for
 _GROUPS = 24  # shown in the table of answers
@@ -81,7 +81,7 @@ def add_to(commands: Any) -> None:
     text = f"{text} others may be added later (default: those of the answers before or of the plan, or the new one)"
     command.add_argument("--outcome", help=text)
     command.add_argument("--kind", dest="kinds", type=pair, action="append", help=_KIND)
-    text = "rounds that were asked (default: those before, and on to the first of which nobody answers here)"
+    text = "number of rounds fielded (default: those before, and on to the first without an answer here)"
     command.add_argument("--through-round", dest="through", metavar="ROUND", type=int, help=text)
     _add_correct(commands)
     text = "say how many rounds were asked, if they were counted wrong; the campaign keeps what it was, and who says so"
@@ -106,10 +106,10 @@ def _add_correct(commands: Any) -> None:
     _files(command)
     command.add_argument("name", help="of the person")
     change = command.add_mutually_exclusive_group(required=True)
-    change.add_argument("--outcome", type=number, help="she has answered this")
-    text = "her answer may not be used: she counts as a refusal, but as paid"
+    change.add_argument("--outcome", type=number, help="the answer was this")
+    text = "the answer may not be used: count it as a refusal, but as paid"
     change.add_argument("--withdrawn", action="store_true", help=text)
-    change.add_argument("--never-asked", action="store_true", help="she was left out, and may be asked later")
+    change.add_argument("--never-asked", action="store_true", help="they were left out, and may be asked later")
     command.add_argument("--of", help="which of several outcomes is meant (default: all, of a withdrawal)")
     _add_author_option(command)
 
@@ -127,7 +127,7 @@ def _add_estimate(commands: Any) -> None:
     command.add_argument("--reference", help=text)
     _reported(command)
     _targeted(command, "estimated, by weights", "as planned")
-    text = "write people's effects though one effect for everybody predicts held-out answers as well"
+    text = "write individual effects though a constant effect predicts held-out answers as well"
     command.add_argument("--individual", action="store_true", help=text)
     text = "smallest and largest possible outcome, to bound what refusals could do (default: of the answers)"
     command.add_argument("--outcome-bounds", dest="bounds", metavar="LOW,HIGH", type=_bounds, help=text)

@@ -38,7 +38,7 @@ class Doubt(UserWarning):
 
 
 class Planner:
-    """Plans whom to ask under a budget and other demands, takes the answers, plans anew, and estimates.
+    """Plans whose outcomes to collect under a budget and constraints, takes the answers, replans, and estimates.
 
     Where a step fails, nothing has changed: the planner holds a :class:`~macal.survey.campaign.CampaignState`, and
     takes the next one when it is whole.
@@ -74,9 +74,11 @@ class Planner:
             raise ValueError(f"a plan is made for a budget, or for the width of an interval; got {got}")
         columns, policy = parted({k: v for k, v in given.items() if k != "parameters" or v}, *_KINDS)
         if policy.draw is None and policy.uniform != UNIFORM:
-            raise ValueError("uniform is a share of a draw, and nobody is drawn; leave it out, or say draw='criterion'")
+            raise ValueError("uniform is for a probability sample; leave it out, or set draw='criterion'")
         if columns.proxies and policy.draw is None:
-            raise ValueError("proxies serve estimates by weights, and nobody is drawn; leave them out, or say draw=...")
+            raise ValueError(
+                "proxies are for weighted estimates from a probability sample; leave them out, or set draw=..."
+            )
         if columns.sd is not None and policy.draw != "effect":
             raise ValueError("sd is for a draw for effects; name no criterion, or draw='effect'")
         if policy.r2 is not None and not columns.proxies:
@@ -85,16 +87,16 @@ class Planner:
 
     @hinted
     def plan(self, table: Any) -> Any:
-        """Plan whom to ask.
+        """Plan whose outcomes to collect.
 
         Args:
             table: one row per unit: a DataFrame of pandas, polars or Arrow, or a sample of a larger table
                 (:meth:`sample`). Where units have names, the order of the rows does not matter.
 
         Returns:
-            One row per unit, in the order in which they are to be asked, in the kind of ``table``: her name (the index
-            of a pandas table), ``round`` from 1, the treatment, ``cost``; and, where not everybody answers,
-            ``response``, her chance to, and ``reserve``, who may be asked in her place; where people are drawn,
+            One row per unit, in the order in which they are to be asked, in the kind of ``table``: its name (the index
+            of a pandas table), ``round`` from 1, the treatment, ``cost``; and, where some may not answer,
+            ``response``, the probability of an answer, and ``reserve``, a substitute; where people are sampled,
             ``weight``, 1 over the chance to be, and with reserves ``reserve_weight``, theirs if they were asked at
             first, 0 where there is none.
 
@@ -104,7 +106,7 @@ class Planner:
         Raises:
             Conflict: no plan meets all demands; it names the smallest set that conflicts.
             UnknownName: a column that the table does not have.
-            ValueError: a column that cannot be what it is said to be; money that buys nobody.
+            ValueError: a column that cannot be what it is said to be; money for no unit.
         """
         self.campaign = steps.start_campaign(self.campaign, table)
         return self._plan()
@@ -118,10 +120,10 @@ class Planner:
         of that outcome. Rounds, money and reserves go by whether any outcome came; units without any have refused.
 
         Args:
-            answers: name of a unit -> outcome, missing where she will not answer: a mapping or a pandas Series; or a
+            answers: name of a unit -> outcome, missing where a unit will not answer: a mapping or a pandas Series; or a
                 pandas DataFrame, whose columns are the outcomes. A Series by the name of one of several is of that.
-            through: rounds that have been asked; by default those before, and each one after them of which somebody
-                answers anew, up to the first of which nobody does. Of a round after that an answer counts for whoever
+            through: rounds that have been asked; by default those before, and each one after them with a new
+                answer, up to the first without one. Of a round after that an answer counts for those who
                 gave it alone.
 
         Raises:
@@ -154,8 +156,9 @@ class Planner:
     def replan(self, *, budget: Positive | None = None, quotas: Sequence[str] | None = None) -> Any:
         """Keep the rounds that have been asked, and plan the others anew with the money that is left.
 
-        Whoever has been asked and has not answered is waited for: she counts by her chance to answer, an answer as one.
-        A reserve of somebody who has refused keeps that place, and is not planned anew.
+        Units that were asked and have not answered are pending: they count by their response
+        probability, answers as one.
+        A reserve for a unit that has refused keeps that place, and is not planned again.
         A draw keeps its later rounds as they were drawn.
 
         Args:
@@ -276,7 +279,7 @@ class Planner:
 
         Raises:
             OSError: the file cannot be written.
-            Stale: the file was written by somebody else since this campaign was read from it.
+            Stale: the file was written by another process since this campaign was read from it.
             ValueError: nothing is planned yet, or a unit's name is neither text nor a whole number.
         """
         self.campaign = record.saved(self.campaign, Path(path))
@@ -328,7 +331,7 @@ class Planner:
         return self.campaign.rounds
 
     def spent(self) -> float:
-        """Money for whoever was asked; not for refusals, where only answers are paid."""
+        """Money for the units asked; not for refusals, where only answers are paid."""
         return self.campaign.spent
 
 

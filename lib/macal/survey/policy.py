@@ -157,7 +157,7 @@ class Policy:
 
     @property
     def searched(self) -> float:
-        """People of a table in memory among whom a plan is made at most."""
+        """Largest number of people of a table in memory to plan among."""
         if self.draw is not None or self.sample == "all":
             return np.inf
         return float(

@@ -134,7 +134,7 @@ class Columns:
         return {role: value for role in roles if isinstance(value := getattr(self, role), str)}
 
     def hints(self) -> ColumnHints:
-        """What that says to whoever guesses what the columns are."""
+        """Return what that says of the columns' roles."""
         others = frozenset(column for role, column in self.named().items() if role != "identifier")
         covariates = None if self.covariates is None else tuple(self.covariates)
         numeric = (self.outcome, self.cost, self.response, self.propensity, self.sd)

@@ -29,7 +29,7 @@ class Verdict:
 
 
 class Rule(NamedTuple):
-    """How a claim about errors is judged, in words: for whoever judges again by the tables.
+    """How a claim about errors is judged, in words, for a second judge by the tables.
 
     Attributes:
         compared: what is set against what, and in which cases.

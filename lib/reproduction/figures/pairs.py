@@ -45,10 +45,10 @@ def leakage(
 
 
 def purchase(x: np.ndarray, t: np.ndarray, asked: np.ndarray, new: np.ndarray, paired: bool, ax: Axes) -> None:
-    """Draw two people who are asked next, and how far each is from whoever of the same arm was asked before.
+    """Draw two people who are asked next, and how far each is from the units of the same arm asked before.
 
     Args:
-        x: everybody's two covariates, (n, 2).
+        x: all units' two covariates, (n, 2).
         t: arms, (n,).
         asked: rows of those asked before.
         new: rows of the two.

@@ -1,8 +1,8 @@
 """What the draw for the average effect saves on eighteen real tables, and what is left for any other design to save.
 
 The people of each table of :mod:`macal.datasets.real` who have an outcome are a whole population, and what is aimed at
-is the estimate from everybody's answers. Covariates are those that the planner's models have; chances of the arms are
-estimated once, from everybody. Of each table 200 and 500 answers are drawn 200 times, draw k of the table in place j by
+is the estimate from all answers. Covariates are those that the planner's models have; chances of the arms are
+estimated once, from all units. Of each table 200 and 500 answers are drawn 200 times, draw k of the table in place j by
 the seed (64, j, k), in three ways:
 
 - "simple": a simple random sample;
@@ -11,13 +11,13 @@ the seed (64, j, k), in three ways:
 - "regression": the answers of "equal" by ordinary least squares of the outcome on treatment and covariates, with robust
   errors (HC1), which needs that model to be right.
 
-"bound" is no draw: the outcome models of everybody's answers are taken as known, and the chances are those that would
+"bound" is no draw: the outcome models of all answers are taken as known, and the chances are those that would
 be best if the s.d. of what these models leave of each outcome were known, too (a ridge regression of its size on the
 covariates, crosswise, at least a fifth of the arm's mean). The width is that of the variance
 var(m_1 - m_0) / N + sum of (r_i / e_i)^2 / p_i / N^2, which :func:`known` gives of any design.
 
 End points: mean width of the 95% intervals, over those that are given; the share given; the share of these that hold
-the estimate from everybody. Answers saved are 1 - (width /
+the estimate from all answers. Answers saved are 1 - (width /
 width of a simple random sample)^2. The draw is ahead on a table where its mean width is below by more than two
 standard errors of the difference. Where fewer than half of the simple random samples give an interval, there is no such
 number.
@@ -79,7 +79,7 @@ def population(about: str | Layout) -> tuple[Covariates, Arms, Outcomes, Outcome
 
 @cache
 def full_population_estimate(about: str | Layout) -> Estimate:
-    """The effect from everybody's answers."""
+    """The effect from all answers."""
     x, t, y, e, proxies = population(about)
     return average_effect(Survey(x, t, y, np.ones(len(t)), propensity=e, proxies=proxies))
 
@@ -155,7 +155,7 @@ def row(name: str, design: str, size: int) -> Row:
 
 
 def ends(draws: Sequence[Estimate | None], whole: Estimate) -> Row:
-    """End points of what draws tell, against the estimate from everybody."""
+    """End points of what draws tell, against the estimate from all answers."""
     found = [one for one in draws if one is not None]
     width = np.array([one.width for one in found])
     return {

@@ -2,7 +2,7 @@
 
 A case is a world whose people are drawn anew in each of 1,000 simulations, of a proxy's 300, in blocks of 100, by the
 seed (place of the case, s). :class:`macal.Planner` plans by its defaults, a draw for the average effect, under the
-case's budget and demands; whoever is asked answers, but for refusals; the interval is that of
+case's budget and demands; all who are asked answer, but for refusals; the interval is that of
 :func:`macal.survey.weighted_estimates.weighted_estimates`. Unless a case says otherwise there are 2,000 people with two
 standard normal covariates, log odds of treatment x1 and outcomes x1 + x2 + t + noise of s.d. 1, which the models hold:
 
@@ -10,7 +10,7 @@ standard normal covariates, log odds of treatment x1 and outcomes x1 + x2 + t + 
   3 x1.
 - "curved", of 1,000 people: exp(x1 / 2 + x3 / 4) + t (1 + (x1^2 - 1) / 2) + noise, log odds x1 - 2.
 - "curved twice": x1^2 moves the log odds by 1.2 and the outcome by 1, which neither model has.
-- "1% treated", of 10,000, at random: 400 answers, and everybody's.
+- "1% treated", of 10,000, at random: 400 answers, and a full survey.
 - "lognormal confounder": exp(x1), scaled, moves the log odds by 0.7 and the outcome by 1; 400 of 4,000.
 - "rare columns": ten 0/1 columns of five people, each of which adds 1; a fifth refuses.
 - "2% binary", "counts with zeros" (60 answers), "lognormal outcome" (s.d. of its logarithm 2): no effect.
@@ -25,7 +25,7 @@ standard normal covariates, log odds of treatment x1 and outcomes x1 + x2 + t + 
 - "rare stratum", of 1,000 people: 75 answers; a tenth has an effect of 10, all others none; "the same, quota": 25
   answers at least are theirs.
 
-- "proxy": known of everybody is the outcome plus noise of s.d. 0.75, which treatment moves, too; the same with 60
+- "proxy": known of all units is the outcome plus noise of s.d. 0.75, which treatment moves, too; the same with 60
   answers, of a binary outcome (plus noise of s.d. 0.4), three arms, 20 clusters, and where a fifth refuses.
   "wrong-signed proxy": measured before treatment, minus what x1, x2 and t leave open, plus that noise. "useless proxy":
   noise, with 200 and 60 answers.
@@ -123,7 +123,7 @@ def make_scenario(
 
 
 def clustered(is_of_one_arm: bool) -> Scenario:
-    """A world of clusters, and what a visit of her cluster costs each."""
+    """A world of clusters, and what a visit of the cluster costs each."""
 
     def world(rng: Draws) -> pd.DataFrame:
         home = np.repeat(np.arange(CLUSTERS), rng.integers(10, 21, CLUSTERS))
@@ -150,7 +150,7 @@ def _zeros(rng: Draws, n: int) -> Outcomes:
 
 
 def rated(world: Scenario, rating: Callable[[pd.DataFrame], Outcomes | float], noise: float = 0.75) -> Scenario:
-    """A world in which a rating s, with noise, is known of everybody."""
+    """A world in which a rating s, with noise, is known of all units."""
 
     def more(rng: Draws) -> pd.DataFrame:
         people = world(rng)

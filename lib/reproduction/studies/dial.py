@@ -181,8 +181,8 @@ def pool_features(problem: Problem, steps: Sequence[int]) -> dict[str, float]:
     Returns:
         ``natural``, share of treated in the pool; ``reached``, MACAL's share, on average over the steps; ``spread``,
         s.d. of mu_1 over that of mu_0; ``correlation`` of the two (the last two use the truth); ``separation``,
-        2 AUC - 1 of a logistic regression of the treatment on the covariates, out of fold: 0 where nobody can tell the
-        arms apart, 1 where everybody can.
+        2 AUC - 1 of a logistic regression of the treatment on the covariates, out of fold: 0 where the arms
+        cannot be told apart, 1 where they are separate.
     """
     from sklearn.linear_model import LogisticRegression
     from sklearn.metrics import roc_auc_score

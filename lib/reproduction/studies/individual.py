@@ -11,7 +11,7 @@ where it has fewer; "macal", "alc-fixed" and "qhte" by :mod:`macal.acquisition`,
 "draw", by worth for the average effect, a fifth uniformly, whose weights all estimators use but the process. A set with
 fewer than ten labels of an arm is recorded and not learnt from.
 
-**Estimators.** "average", one effect for everybody, the constant c of the smallest R-loss. Ridge regressions whose
+**Estimators.** "average", a constant effect, the constant c of the smallest R-loss. Ridge regressions whose
 penalty leaves one out, on c's nuisances: "R" (its penalties reach c), "T", "X", "DR" (chances from a tenth on). The
 causal forest of EconML on the same residuals. "process", the joint Gaussian process of ``macal estimate``, up to 600
 labels. Each has a cross-validated R-loss (five folds) on its own labels: taken only where that is below c's, it has "c
@@ -228,7 +228,7 @@ def split(name: str, k: int) -> tuple[Labelled, Labelled]:
     else:
         place = rng.permutation(table.clusters.max() + 1)
         rows = rows[np.argsort(place[table.clusters[rows]], kind="stable")]
-        # where the cluster of whoever is in the middle begins
+        # where the cluster of the unit in the middle begins
         clusters = table.clusters[rows]
         half = int(np.argmax(clusters == clusters[half]))
     x = table.covariates(rows)[rows].astype(np.float64)

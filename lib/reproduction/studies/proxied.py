@@ -1,7 +1,7 @@
-"""What columns that are known of everybody save: the average effect with proxies, on twelve real tables.
+"""What columns that are known of all units save: the average effect with proxies, on twelve real tables.
 
 Of the eighteen tables of :mod:`macal.datasets.real` these hold a *proxy*: a column that a register could hold of
-everybody before outcomes are asked for, and that is no covariate, no treatment, no outcome, and no function of these.
+all units before outcomes are asked for, and that is no covariate, no treatment, no outcome, and no function of these.
 They were chosen by what they mean, before any draw of this study; a trial of 40 draws by other code, on "star",
 "k401ksubs", "nmes1988", "rotterdam" and "bwght2", was known. Proxies are:
 
@@ -25,7 +25,7 @@ another outcome. Of each table ``SIZES`` answers are drawn ``DRAWS`` times and e
 - "covariate": the proxies among the covariates, of the chances of treatment, of the draw and of outcomes alike. That is
   wrong where treatment has moved them, and right for "rhc".
 
-What is aimed at is always the estimate from everybody's answers without the proxies.
+What is aimed at is always the estimate from all answers without the proxies.
 
 End points, by table and size, as :func:`judged` finds them:
 
@@ -35,10 +35,10 @@ End points, by table and size, as :func:`judged` finds them:
 - coverage of each way, among the intervals that are given; it is *too low* where its exact 99% interval lies below
   95%. Proxies keep the interval's word if they are too low nowhere but where the way without them is, too.
 - whether treatment *moved* the proxies: the largest coefficient of the treatment, in its robust standard errors (HC1),
-  in the regressions of the proxies on treatment and covariates among everybody; 5%, shared between a table's proxies
+  in the regressions of the proxies on treatment and covariates among all units; 5%, shared between a table's proxies
   (Bonferroni). Where it did not, the third way shows no bias.
 - the width that the planner forecasts from ``sd`` and ``r2`` over the mean realised one, with proxies and without. Both
-  are what cross-fitted models of everybody's outcomes leave, over both arms; it is *right* within 10% (``NEAR``).
+  are what cross-fitted models of all outcomes leave, over both arms; it is *right* within 10% (``NEAR``).
 """
 
 from dataclasses import replace
@@ -103,7 +103,7 @@ def moved(name: str) -> tuple[float, int]:
 
 @cache
 def left(name: str) -> tuple[float, float]:
-    """S.d. of what covariates leave of everybody's outcomes, and the share of its square that proxies explain."""
+    """S.d. of what covariates leave of all outcomes, and the share of its square that proxies explain."""
     x, t, y, _, proxies = average.population(LAYOUTS[name])
     both = crossed_with_proxies(x, proxies, t, y, None, 0)
     by_covariates, by_both = (np.square(y - m[np.arange(len(t)), t]).mean() for m in both)

@@ -1,6 +1,6 @@
 """What the replications of the paper's data sets are: their sizes, and how their two surfaces lie.
 
-Verdicts read this from recorded tables, so that whoever lacks the raw files sees the same ones.
+Verdicts read this from recorded tables, so that a clone without the raw files sees the same ones.
 """
 
 from pathlib import Path

@@ -3,7 +3,7 @@
 Table "insurance": 1,410 rice farmers in 166 villages (column ``address``); gaps take the median. A visit of a village
 costs 1, so that budgets of 20.5 and 60.5 draw 20 and 60 villages: ``DRAWS`` draws of either, by ``macal plan --draw
 effect --uniform 0.2 --cluster village``. End points: the median width, the share of intervals that hold the estimate
-from everybody, which is itself uncertain, and the root mean square of the distance to it.
+from all answers, which is itself uncertain, and the root mean square of the distance to it.
 """
 
 from contextlib import redirect_stderr, redirect_stdout
@@ -42,7 +42,7 @@ def table() -> tuple[pd.DataFrame, pd.Series]:
 
 @cache
 def everybody() -> Estimate:
-    """The effect from everybody's answers, people of a village counting as alike."""
+    """The effect from all answers, people of a village counting as alike."""
     people, y = table()
     columns = {name: people[name].to_numpy(np.float64) for name in real.TABLES[NAME].numbers.split()}
     x, t = encoded(columns, np.arange(len(y)), with_excess), people.intensive.to_numpy()

@@ -39,7 +39,7 @@ def table(about: str | real.Layout) -> tuple[pd.DataFrame, pd.Series, dict[str, 
 
 
 def sd_of(planner: Planner, y: pd.Series) -> float:
-    """What models of everybody's outcomes leave, root mean square over both arms."""
+    """What models of all outcomes leave, root mean square over both arms."""
     t = planner.people.problem.pool.t
     told = y[planner.people.table.index].to_numpy(np.float64)
     left = told - crossfit_outcomes(planner.people.confounders, t, told, None, 0)[np.arange(len(t)), t]

@@ -1,4 +1,4 @@
-"""A plan from a sample among everybody: who is ahead of its picks, and what an audit says of that."""
+"""A plan from a sample among all units: which are ahead of its picks, and what an audit says of that."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -17,11 +17,11 @@ Choice = Callable[[Outcomes, Free], int]
 
 
 class Race(NamedTuple):
-    """A plan among everybody.
+    """A plan among all units.
 
     Attributes:
         picks: people of the plan, in its order, (k,).
-        ahead: whether a person's gain is above that of the pick at its moment, (k, n); of nobody who is in the plan.
+        ahead: whether a person's gain is above that of the pick at its moment, (k, n); never of a unit in the plan.
     """
 
     picks: Rows
@@ -37,13 +37,13 @@ def registry(n: int, numbers: int, factors: int, seed: int) -> tuple[Covariates,
 
 
 def race(x: Covariates, t: Arms, targets: Rows, choose: Choice, picks: int) -> Race:
-    """Carry out a plan of ``alc-fixed``, with everybody's gains before each pick.
+    """Carry out a plan of ``alc-fixed``, with all gains before each pick.
 
     Args:
         x: covariates, (n, d).
         t: treatment, (n,).
         targets: people whose effects are to be learned; their distances are the unit of the length scale.
-        choose: the next pick, by everybody's gains, (n,), and who is free, (n,).
+        choose: the next pick, by all gains, (n,), and the free units, (n,).
         picks: of the plan.
     """
     criterion = macal.get("alc-fixed")
