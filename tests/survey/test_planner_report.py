@@ -95,7 +95,7 @@ class TestOverlap:
     def test_poor_overlap_is_said_by_its_number(self):
         score = np.full(200, 0.5)
         score[:10] = 0.01
-        assert overlap.warning(score) == ""
+        assert overlap.warning(score) is None
         score[10] = 0.99
         assert "6%" in overlap.warning(score)
 
@@ -106,7 +106,7 @@ class TestOverlap:
         people.loc[people.far, ["income", "free"]] = np.stack([rng.uniform(5.5, 11, 45), np.ones(45)], axis=1)
         few = {"covariates": ["income"], "draw": "effect", "budget": 20}
         planner, _ = make(people, **few)
-        assert overlap.warning(overlap.propensity(planner.people)) == ""
+        assert overlap.warning(overlap.propensity(planner.people)) is None
         assert len(data_warnings.warnings(planner.campaign)) == 1
         assert data_warnings.warnings(make(people, **few | {"exclude": "far"})[0].campaign) == []
         # of a cluster that is asked whole, nobody may be asked where one of them may not

@@ -221,7 +221,7 @@ def test_every_demand_is_kept_at_any_size(tmp_path, unchecked, monkeypatch, name
     # taken up without the table
     made.save(tmp_path / "c.json")
     again = Planner.load(tmp_path / "c.json", None)
-    assert again.campaign.audit == found and again.campaign.audit.sentences() == found.sentences()
+    assert again.campaign.audit == found and again.campaign.audit.facts() == found.facts()
     answers = {unit: float(k % 7) for k, unit in enumerate(plan.index[plan["round"] <= 2])}
     for one in (made, again):
         one.observe(answers)

@@ -16,6 +16,8 @@ from macal.acquisition import PoolState
 from macal.acquisition.design import FixedALC
 from macal.posterior import Prior
 from macal.shapes import Indices, Rows
+from macal.survey import table_words
+from macal.survey.facts import Fact
 from macal.survey.greedy import GreedyPlan
 from macal.survey.inference import posterior_sd, rank_bounds
 from macal.survey.sampling_frame import SamplingFrame
@@ -46,31 +48,21 @@ class Audit:
     pairs: bool
     clusters: bool
 
-    def sentences(self) -> list[str]:
-        """Return the audit as sentences."""
+    def facts(self) -> list[Fact]:
+        """Return the audit as sentences with their values."""
         who = "clusters" if self.clusters else "people"
-        ahead, bounds = np.array(self.ahead), np.array(self.bounds)
-        what = "pairs, each with one person replaced," if self.pairs else "picks"
-        said = ["The plan was made from a first-phase sample."]
-        if len(ahead):
-            said.append(
-                f"Its {what} were compared with {self.rivals:,} independently sampled {who}: for"
-                f" {(ahead == 0).mean():.0%} of them, none has a larger gain."
-            )
-            said.append(
-                f"With {1 - LEVEL:.0%} confidence, simultaneously, at most {bounds.max():.2%} of all {who} have a"
-                f" larger gain than any of them, and at most {np.median(bounds):.2%} than half of them."
-            )
+        said = [Fact(table_words.made_from_sample)]
+        if len(self.ahead):
+            best, bounds = float((np.array(self.ahead) == 0).mean()), np.array(self.bounds)
+            ends = {"any_pick": float(bounds.max()), "half": float(np.median(bounds))}
+            said.append(Fact(table_words.compared_with_others, units=self.rivals, who=who, pairs=self.pairs, best=best))
+            said.append(Fact(table_words.at_most_better, level=1 - LEVEL, who=who, **ends))
         else:
-            said.append("There was no audit sample to compare it with.")
-        if self.pairs and len(ahead):
-            said.append("A better pair of two other people may exist.")
+            said.append(Fact(table_words.no_audit_sample))
+        if self.pairs and len(self.ahead):
+            said.append(Fact(table_words.better_pair_possible))
         if self.halves:
-            one, other = self.halves
-            said.append(
-                f"The posterior variance of the effects is {self.open:.1%} of the prior's; with plans from the two"
-                f" halves of the sample it is {one:.1%} and {other:.1%}."
-            )
+            said.append(Fact(table_words.variance_left, share=self.open, halves=self.halves))
         return said
 
 

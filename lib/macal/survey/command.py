@@ -196,7 +196,7 @@ def plan(options: argparse.Namespace) -> None:
     planner.campaign = steps.start_campaign(planner.campaign, people)
     said = [source.reading_note] * bool(source.reading_note) + [_table(data_warnings.columns(planner.campaign))]
     if isinstance(people, Sample) and planner.campaign.plan_trace is not None:
-        said.append("\n".join(planner.audit().sentences()))
+        said.append("\n".join(planner.audit().facts()))
     contents = _outputs(planner, options)
     if options.campaign:
         may = partial(_may_be_written, options)
@@ -230,7 +230,7 @@ def roles(options: argparse.Namespace) -> None:
         if gaps := int(table[column].isna().sum()):
             shown.loc[column, "what"] += f"; {count_phrase(gaps, 'gap')}, which plan refuses"
     print(_table(shown))
-    _tell_warnings(suspects.told(table, found))
+    _tell_warnings(suspects.warnings(table, found))
 
 
 def _loaded(options: argparse.Namespace) -> Planner:

@@ -9,7 +9,7 @@ p = r = 1; s and R^2 are estimated from them or guessed (``sd``, ``r2``), else s
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -18,7 +18,7 @@ from scipy.special import stdtrit
 
 from macal.logistic import PerArmChance
 from macal.shapes import Arms, Indices, Outcomes
-from macal.survey import words
+from macal.survey import table_words, words
 from macal.survey.campaign import CampaignState
 from macal.survey.constraints import Money
 from macal.survey.facts import Fact
@@ -67,18 +67,9 @@ class Forecast:
     in_sd: bool
     clustered: bool
 
-    def describe(self) -> str:
-        """Return the forecast as sentences."""
-        others = {"a simple random sample": self.simple}
-        others |= {} if self.clustered else {"equal allocation to the arms": self.equal}
-        other = [f"{'no interval' if width is None else f'{width:,.4g}'} with {how}" for how, width in others.items()]
-        alike = ", ignoring correlation within clusters" * self.clustered
-        without = "" if self.without is None else f" ({self.without:,.4g} without the proxies)"
-        unit = " Widths are in residual standard deviations of the outcome; set their size with --residual-sd."
-        return (
-            f"Expected width of the average effect's 95% interval: {self.width:,.4g}{alike}{without}. For the same"
-            f" money: {', '.join(other)}.{unit * self.in_sd}"
-        )
+    def describe(self) -> Fact:
+        """Return the forecast as a sentence with its values."""
+        return Fact(table_words.expected_width, **asdict(self))
 
 
 @dataclass(frozen=True, eq=False)

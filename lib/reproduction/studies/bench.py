@@ -1,8 +1,8 @@
 """The bench: every criterion on every data set, each labelled set judged by every estimator.
 
-Criteria that need a model go by the joint Gaussian process, whichever model judges: the labels of a campaign are the same
-for all estimators. BADGE, BAIT and LCMD need the gradients of a network and are not on the bench. End point: log PEHE
-of a criterion over that of another, mean over sizes, then over replications. "bench_toy-starts" is the toy with
+Criteria that need a model go by the joint Gaussian process, whichever model judges: the labels of a campaign are the
+same for all estimators. BADGE, BAIT and LCMD need the gradients of a network and are not on the bench. End point: log
+PEHE of a criterion over that of another, mean over sizes, then over replications. "bench_toy-starts" is the toy with
 processes that are fitted from several starts; no verdict counts it.
 """
 

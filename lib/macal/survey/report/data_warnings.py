@@ -9,8 +9,10 @@ import pandas as pd
 
 from macal.datasets.encoding import limits, outliers, with_excess
 from macal.shapes import Covariates, Outcomes
+from macal.survey import table_words
 from macal.survey.campaign import CampaignState, name_phrase
 from macal.survey.constraints import Members
+from macal.survey.facts import Fact
 from macal.survey.inference.weighted import crossfit_outcomes
 from macal.survey.report import overlap
 from macal.survey.sampling_design import eligible
@@ -19,37 +21,32 @@ from macal.survey.tables import suspects
 from macal.survey.tables.roles import prepared
 
 _ENOUGH, _HALF = 20, 0.5  # smallest number of answers, and explained share of variance, for a suspicion
-_MISTAKE = "if that is a mistake or a code for a missing value"
 
 
-def warnings(campaign: CampaignState) -> list[str]:
+def warnings(campaign: CampaignState) -> list[Fact]:
     """Return warnings on a table and its answers; overlap is that of eligible units."""
     people = campaign.people
     poor = overlap.warnings(people.restricted_to(eligible(people, campaign.policy)))
-    suspect = suspects.told(people.table, people.roles)
-    said = [words for seen in campaign.views for words in telling(seen)]
+    suspect = suspects.warnings(people.table, people.roles)
+    said = [one for seen in campaign.views for one in telling(seen)]
     return [*suspect, *covariate_outliers(people), *outcome_outliers(campaign), *poor, *dict.fromkeys(said)]
 
 
-def covariate_outliers(people: SamplingFrame) -> list[str]:
+def covariate_outliers(people: SamplingFrame) -> list[Fact]:
     """Return outliers of covariates: values, people, and how they count."""
     said = (_far(people.table[c], values) for c, values in _measured(people))
-    return [
-        f"{words}, and counts as {counts} in distances; {_MISTAKE}, correct the table before the survey"
-        for words, counts in said
-        if words
-    ]
+    return [Fact(table_words.covariate_outliers, far=far, counts=counts) for far, counts in said if far]
 
 
-def outcome_outliers(campaign: CampaignState) -> list[str]:
+def outcome_outliers(campaign: CampaignState) -> list[Fact]:
     """Return outliers of outcomes, by the same rule: values and people."""
     every = (pd.Series(seen.outcomes, seen.people.table.index, name=seen.outcome) for seen in campaign.views)
     told = [values.rename(values.name or "outcome") for one in every if len(values := one.dropna())]
-    said = [words for values in told if (words := _far(values, values.to_numpy())[0])]
-    return [f"{words}; {_MISTAKE}, use macal correct before estimating effects" for words in said]
+    said = [_far(values, values.to_numpy())[0] for values in told]
+    return [Fact(table_words.outcome_outliers, far=far) for far in said if far]
 
 
-def telling(campaign: CampaignState) -> list[str]:
+def telling(campaign: CampaignState) -> list[Fact]:
     """Return covariates that predict answers of every arm better than all others together, and over half the variance.
 
     Predictions are cross-validated regressions.
@@ -70,13 +67,7 @@ def telling(campaign: CampaignState) -> list[str]:
         shares = [_explained(x[own], y[own]) for own in arms]
         is_one = min(shares) > _HALF and all(share > others(name, own) for share, own in zip(shares, arms, strict=True))
         found += [str(name)] * is_one
-    what = "predicts" if len(found) == 1 else "predict"
-    if not found:
-        return []
-    return [
-        f"{' and '.join(map(repr, found))} {what} the answers better than all other covariates together; if measured"
-        f" after treatment, it hides part of the effect: plan with it as a proxy (--proxy {found[0]})"
-    ]
+    return [Fact(table_words.telling_covariates, columns=found)] if found else []
 
 
 def _explained(x: Covariates, y: Outcomes) -> float:

@@ -167,7 +167,7 @@ class Report:
         told = [page.heading("Who was surveyed, and why" if self.is_over else "Who is surveyed, and why")]
         told += [page.text(" ".join(self._rule()))]
         if self.campaign.audit is not None:
-            told += [page.text(" ".join(self.campaign.audit.sentences()))]
+            told += [page.text(" ".join(self.campaign.audit.facts()))]
         if len(units):
             shown = pd.DataFrame([self._why(unit, new[unit]) for unit in units.tolist()])
             caption = f"The next {len(units)} people. {_CAPTION}"

@@ -26,6 +26,8 @@ from macal.datasets.encoding import categories, numbers, standardised
 from macal.metrics import nearest_distance
 from macal.search.rows import profiles
 from macal.shapes import Arms, Centres, Covariates, Distances, Indices, Outcomes, Rows
+from macal.survey import table_words
+from macal.survey.facts import Fact
 from macal.survey.report.overlap_violations import EXTREME, OverlapViolation, ViolationSearch
 from macal.survey.sampling_frame import SamplingFrame
 from macal.survey.tables.roles import prepared
@@ -35,11 +37,6 @@ Round = Int[np.ndarray, "_"]
 SAMPLE = 2000  # largest number of people whose distances are computed
 POOR_OVERLAP_SHARE = 0.05  # share of people with an extreme propensity above which overlap is poor
 MAX_SHOWN = 3  # violations that are named
-_ASK = "estimate the effect in the overlap population (--target overlap)"
-_EXCLUDE = (
-    "exclude the groups named here before planning (--target overlap, the overlap population, helps only as far as a"
-    " smooth propensity model finds them)"
-)
 SHARED = {"none": (1, 1), "1": (2, 2), "2 to 3": (3, 4), "4 to 9": (5, 10), "10 or more": (11, np.inf)}
 
 
@@ -71,21 +68,20 @@ def contrasts(people: SamplingFrame) -> dict[str, tuple[SamplingFrame, Indices]]
     return {f"{people.arms[k]} against {people.arms[0]}": people.contrast(k) for k in numbers}
 
 
-def warnings(people: SamplingFrame) -> list[str]:
+def warnings(people: SamplingFrame) -> list[Fact]:
     """Return warnings of poor overlap in each contrast, by propensity scores and by overlap violations.
 
     Scores are the worse of two models, on winsorised and on original scales.
     """
-    said, every = {}, contrasts(people)
+    said, every = [], contrasts(people)
     for name, (view, _) in every.items():
         if not len(view):
             continue  # no eligible people in the two arms
         x, t, weights = view.scaled(standardised), view.problem.pool.t, view.weights
         scores = [shrunk_scores(score, t, x.shape[1], weights) for score in (propensity(view), propensity(view, x))]
-        said[name] = warning(
-            max(scores, key=lambda score: _poor(score, weights)[0]), weights, overlap_violations(view, len(every))
-        )
-    return [f"{name}: {words}" if name else words for name, words in said.items() if words]
+        worst = max(scores, key=lambda score: _poor(score, weights)[0])
+        said.append(warning(worst, weights, overlap_violations(view, len(every)), name))
+    return [one for one in said if one]
 
 
 def shrunk_scores(score: Outcomes, t: Arms, d: int, weights: Outcomes) -> Outcomes:
@@ -110,28 +106,22 @@ def _poor(score: Outcomes, weights: Outcomes | None) -> tuple[float, float, floa
     return float(np.average((score <= low) | (score >= high), weights=weights)), low, high
 
 
-def warning(score: Outcomes, weights: Outcomes | None = None, named: Sequence[str] = ()) -> str:
-    """Return a warning of poor overlap; else empty.
+def warning(
+    score: Outcomes, weights: Outcomes | None = None, named: Sequence[str] = (), contrast: str = ""
+) -> Fact | None:
+    """Return a warning of poor overlap; else None.
 
     Args:
         score: propensity scores, (n,); extreme ones are below 5% and a fifth of the arm's share.
         weights: people that each unit represents, (n,) (default: 1).
         named: result of :func:`overlap_violations`.
+        contrast: of several, its name.
     """
-    (share, low, high), told = _poor(score, weights), []
-    if share > POOR_OVERLAP_SHARE:
-        told = [
-            f"{share:.0%} of people have extreme propensity scores (below {100 * low:.2g}% or above {100 * high:.4g}%;"
-            f" up to {POOR_OVERLAP_SHARE:.0%} is harmless)"
-        ]
-    told += named[:MAX_SHOWN]
-    if not told:
-        return ""
-    more = f"; and {len(named) - MAX_SHOWN:,} more such groups" * (len(named) > MAX_SHOWN)
-    return (
-        f"overlap is poor: {'; '.join(told)}{more}. Estimates for such people rest on the model alone, and intervals"
-        f" may have low coverage: {_EXCLUDE if named else _ASK}, and report it"
-    )
+    share, low, high = _poor(score, weights)
+    if share <= POOR_OVERLAP_SHARE and not named:
+        return None
+    groups = {"groups": named[:MAX_SHOWN], "more": max(0, len(named) - MAX_SHOWN), "contrast": contrast}
+    return Fact(table_words.poor_overlap, share=share, low=low, high=high, harmless=POOR_OVERLAP_SHARE, **groups)
 
 
 def overlap_violations(people: SamplingFrame, looks: int = 1) -> list[str]:

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 import pandas as pd
 
 from macal.datasets.encoding import spellings
+from macal.survey import table_words
+from macal.survey.facts import Fact
 from macal.survey.tables.roles import Roles
 
 _MAIL = "al|n[ru]|leitzahl|graduate|[ _.-]?(code|office|secondary)|s(?![a-z])"  # post before these does not mean time
@@ -48,29 +50,13 @@ def weights(table: pd.DataFrame, names: Iterable[str]) -> list[str]:
     return [c for c in names if _WEIGHTS.fullmatch(c) or (c.lower() == "weight" and 0.5 < table[c].mean() < 2)]
 
 
-def told(table: pd.DataFrame, roles: Roles) -> list[str]:
+def warnings(table: pd.DataFrame, roles: Roles) -> list[Fact]:
     """Return warnings on a table's covariates."""
     after = later([str(c) for c in roles.kinds])
     mine = weights(table, [str(c) for c, kind in roles.kinds.items() if kind == "number"])
-    words = []
-    if after:
-        words.append(
-            f"by name, {_named(after)} may have been measured after treatment and would then hide part of its effect;"
-            f" if it predicts the outcome, use --proxy {after[0]}, else --kind {after[0]}=ignore"
-        )
-    if mine:
-        words.append(
-            f"by name, {_named(mine)} may be survey weights; each row counts as one person, so estimates are for the"
-            f" people in the table; ignore the column (--kind {mine[0]}=ignore)"
-        )
+    said = [Fact(table_words.measured_later, columns=after)] if after else []
+    said += [Fact(table_words.survey_weights, columns=mine)] if mine else []
     for column in [c for c, kind in roles.kinds.items() if kind == "category"]:
         if texts := spellings(table[column].dropna().unique()):
-            words.append(
-                f"column {column!r} holds {_named(texts)}, which differ only in spaces or capitals but count as"
-                " different; unify them"
-            )
-    return words
-
-
-def _named(names: list[str]) -> str:
-    return ", ".join(map(repr, names))
+            said.append(Fact(table_words.spelt_differently, column=column, texts=texts))
+    return said
