@@ -53,7 +53,7 @@ True
 from typing import TYPE_CHECKING
 
 from macal.storage import interrupt as interrupt  # isort: skip; first, as what follows takes seconds
-from macal import lazy
+from macal import optional
 
 if TYPE_CHECKING:
     from macal import acquisition, campaigns, comparison, datasets, metrics, models, survey
@@ -94,7 +94,9 @@ _HOMES = {
     "datasets": ("files", "load"),
     "survey": ("Planner",),
 }
-__getattr__ = lazy.attributes(__name__, {name: f"{__name__}.{home}" for home, some in _HOMES.items() for name in some})
+__getattr__ = optional.attributes(
+    __name__, {name: f"{__name__}.{home}" for home, some in _HOMES.items() for name in some}
+)
 
 
 def __dir__() -> list[str]:

@@ -7,7 +7,7 @@ import time
 import numpy as np
 
 import macal
-from macal import progress as bars
+from macal.storage import progress as bars
 
 
 class Terminal(io.StringIO):

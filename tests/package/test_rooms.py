@@ -9,8 +9,8 @@ from cases import each
 LIB = Path(__file__).resolve().parents[2] / "lib"
 # each may use those before it
 ROOMS = ["vocabulary", "storage", "datasets", "search", "acquisition", "models", "campaigns", "survey", "plots"]
-VOCABULARY = {"arguments", "comparison", "compat", "hashing", "kernels", "lazy", "logistic", "metrics"}
-VOCABULARY |= {"optional", "posterior", "problem", "progress", "registry", "shapes", "threads"}
+VOCABULARY = {"arguments", "comparison", "compat", "hashing", "kernels", "logistic", "metrics"}
+VOCABULARY |= {"optional", "posterior", "problem", "registry", "shapes", "threads"}
 SHELVES = [
     "outputs",
     "benchmarks",

@@ -8,8 +8,8 @@ import pandas as pd
 from macal.acquisition.base import Criterion, PoolState
 from macal.acquisition.catalogue import DEFAULT, get, names_where, needs_no_model
 from macal.arguments import arms_of, as_arms, as_count, as_covariates, as_indices, hinted
-from macal.progress import progress
 from macal.shapes import Arms, Indices, Outcomes
+from macal.storage.progress import progress
 from macal.threads import one_thread
 
 Batches = list[Indices] | tuple[list[Indices], list[Outcomes]]

@@ -1,6 +1,6 @@
 """Campaigns: choose, reveal, fit, judge; grids of them that survive interruption; and the records that they leave."""
 
-from macal import lazy
+from macal import optional
 from macal.campaigns.campaign import begin, schedule
 from macal.campaigns.evaluation import SURFACES, evaluate, train
 from macal.campaigns.loop import run, run_all
@@ -9,4 +9,4 @@ from macal.campaigns.sweeps import sweep
 
 __all__ = ["SURFACES", "Spec", "begin", "evaluate", "run", "run_all", "schedule", "sweep", "train"]
 
-__getattr__ = lazy.attributes(__name__, {})  # its other modules
+__getattr__ = optional.attributes(__name__, {})  # its other modules

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from macal import lazy
+from macal import optional
 from macal.arguments import hinted
 from macal.models.base import Fitted, Model, NotFitted, Task
 from macal.models.joint_gp import JointGP
@@ -57,4 +57,6 @@ def as_model(model: Model | str) -> Model:
     return model
 
 
-__getattr__ = lazy.attributes(__name__, {})  # its modules: those that need PyTorch are imported when they are asked for
+__getattr__ = optional.attributes(
+    __name__, {}
+)  # its modules: those that need PyTorch are imported when they are asked for

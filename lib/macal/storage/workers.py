@@ -13,7 +13,7 @@ from multiprocessing import resource_tracker
 from typing import Any
 
 from macal.optional import needed
-from macal.progress import progress
+from macal.storage.progress import progress
 
 # call, jobs, what is done -> results in order
 Executor = Callable[[Callable[[Any], Any], Sequence[Any], str], list[Any]]

@@ -12,8 +12,8 @@ import numpy as np
 
 from macal.acquisition import Criterion, PoolState
 from macal.acquisition.plans import as_batch_size
-from macal.progress import progress
 from macal.shapes import Arms, Indices, Rows
+from macal.storage.progress import progress
 from macal.survey.constraints import Constraint, Money
 from macal.survey.purchases import Purchases
 from macal.survey.selectors import Buyer, buyer
