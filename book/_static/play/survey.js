@@ -211,7 +211,7 @@ function show() {
     [control, treated] = arms(asked);
   const who = chances ? "The sample" : CRITERIA[setting("criterion").value];
   at("answer").textContent =
-    `${who} has ${said(asked.length)} people in ${said(batches.length)} rounds: ${said(treated)} treated and ${said(control)} controls${spent(asked)}.`;
+    `${who} has ${said(asked.length)} people in ${said(batches.length)} round${batches.length === 1 ? "" : "s"}: ${said(treated)} treated and ${said(control)} controls${spent(asked)}.`;
   at("price").textContent = chances ? price() : "";
   at("warned").innerHTML = warnings().map((words) => `<li>${escaped(words)}</li>`).join("");
   const known = table.labelled.length ? "known or selected" : "selected";
