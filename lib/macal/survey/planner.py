@@ -69,10 +69,9 @@ class Planner:
 
     def __init__(self, treatment: str, budget: Positive | None = None, **settings: Any) -> None:
         given = {"treatment": treatment, "budget": budget, **settings}
-        if (budget is None) == (settings.get("width") is None):
-            got = "neither" if budget is None else "both"
-            raise ValueError(f"a plan is made for a budget, or for the width of an interval; got {got}")
-        columns, policy = parted({k: v for k, v in given.items() if k != "parameters" or v}, *_KINDS)
+        columns, policy = parted({k: v for k, v in given.items() if k != "parameters" or v is not None}, *_KINDS)
+        if budget is not None and policy.width is not None:
+            raise ValueError("a plan is made for a budget, or for the width of an interval; got both")
         if policy.draw is None and policy.uniform != UNIFORM:
             raise ValueError("uniform is for a probability sample; leave it out, or set draw='criterion'")
         if columns.proxies and policy.draw is None:
@@ -80,7 +79,7 @@ class Planner:
                 "proxies are for weighted estimates from a probability sample; leave them out, or set draw=..."
             )
         if columns.sd is not None and policy.draw != "effect":
-            raise ValueError("sd is for a draw for effects; name no criterion, or draw='effect'")
+            raise ValueError("sd is for a probability sample for effects; name no criterion, or draw='effect'")
         if policy.r2 is not None and not columns.proxies:
             raise ValueError("r2 is a share that proxies explain, and none is named (proxies, --proxy)")
         self.campaign = CampaignState(columns, policy)

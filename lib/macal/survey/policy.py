@@ -127,7 +127,7 @@ class Policy:
 
     def __post_init__(self) -> None:
         if self.budget is None and self.width is None:
-            raise ValueError("budget is missing, and there is no width to find it by")
+            raise ValueError("a plan is made for a budget, or for the width of an interval; got neither")
         if isinstance(self.sample, str):
             check_known("sample", ["all"], self.sample)
         check_known("cluster rule", CLUSTER_RULES, self.cluster_rule)
@@ -153,7 +153,9 @@ class Policy:
         given |= {"width": self.width, "r2": self.r2}
         used = [name for name, value in given.items() if value is not None]
         if self.draw != "effect" and used:
-            raise ValueError(f"{' and '.join(used)} is for a draw for effects; name no criterion, or draw='effect'")
+            raise ValueError(
+                f"{' and '.join(used)} is for a probability sample for effects; name no criterion, or draw='effect'"
+            )
 
     @property
     def searched(self) -> float:

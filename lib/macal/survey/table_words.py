@@ -73,10 +73,11 @@ def outcome_outliers(far: str) -> str:
 
 def telling_covariates(columns: Sequence[str]) -> str:
     """Covariates that predict answers suspiciously well."""
+    one = len(columns) == 1
     return (
-        f"{' and '.join(map(repr, columns))} predict{'s' * (len(columns) == 1)} the answers better than all other"
-        " covariates together; if measured after treatment, it hides part of the effect: plan with it as a proxy"
-        f" (--proxy {columns[0]})"
+        f"{' and '.join(map(repr, columns))} predict{'s' * one} the answers better than all other covariates together;"
+        f" if measured after treatment, {'it hides' if one else 'they hide'} part of the effect: plan with"
+        f" {'it as a proxy' if one else 'them as proxies'} (--proxy {','.join(columns)})"
     )
 
 

@@ -177,8 +177,8 @@ def refusals_at_worst(outcomes: Sequence[float], stated: bool, low: float, high:
     """Worst-case bounds: nonrespondents' outcomes anywhere within a range."""
     seen = "the stated range" if stated else "the range of the answers"
     return (
-        f"Whatever nonrespondents' outcomes within {seen} ({outcomes[0]:.4g} to {outcomes[1]:.4g}), the 95% interval of"
-        f" the effect is {low:.4g} to {high:.4g}{alone}."
+        f"Wherever nonrespondents' outcomes lie within {seen} ({outcomes[0]:.4g} to {outcomes[1]:.4g}), the 95%"
+        f" interval of the effect lies within {low:.4g} to {high:.4g}{alone}."
     )
 
 
@@ -186,7 +186,7 @@ def refusals_by_one(treated: float, control: float) -> str:
     """The effect of a difference of 1 between nonrespondents and similar respondents."""
     return (
         "If nonrespondents' outcomes were 1 higher than those of similar respondents, the effect would be"
-        f" {treated:.3g} higher (treated only) or {control:.3g} lower (controls only)."
+        f" {treated:.3g} higher (if only the treated differ) or {control:.3g} lower (if only the reference arm does)."
     )
 
 

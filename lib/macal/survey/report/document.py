@@ -170,7 +170,7 @@ class Report:
             told += [page.text(" ".join(self.campaign.audit.facts()))]
         if len(units):
             shown = pd.DataFrame([self._why(unit, new[unit]) for unit in units.tolist()])
-            caption = f"The next {len(units)} people. {_CAPTION}"
+            caption = f"The next {count_phrase(len(units), 'unit')}. {_CAPTION}"
             told += [page.table(shown.set_index(str(self.plan.index.name)), caption)]
         return told
 
@@ -225,9 +225,9 @@ class Report:
         everyone = "the whole table" if self.people.first_phase is None else self._sample()
         words = (
             f"All people: {everyone}. Labelled: people with an outcome, reserves included, and pending ones. If a"
-            " propensity is near 0 or 1, or the nearest counterpart is far, no one is comparable. Numbers further than"
-            f" {WINSOR_LIMIT:g} median distances from the median are winsorised here; warnings of poor overlap, for"
-            " eligible people, also use the original values."
+            " propensity is near 0 or 1, or the nearest counterpart is far, comparable people are missing. Numbers"
+            f" further than {WINSOR_LIMIT:g} median distances from the median are winsorised here; warnings of poor"
+            " overlap, for eligible people, also use the original values."
         )
         return [
             self._headed("Overlap before and after", which),

@@ -45,19 +45,19 @@ class Roles:
         identifier: column that names the units; None if rows are numbered.
         kinds: "number", "category" or "date" of each covariate.
         left_out: why each other column is unused.
-        text_formats: formats of some columns' texts, such as "decimal commas".
+        written: formats of some columns' texts, such as "decimal commas".
         proxies: kind of each proxy.
     """
 
     identifier: str | None
     kinds: Mapping[str, str]
     left_out: Mapping[str, str]
-    text_formats: Mapping[str, str] = field(default_factory=dict)
+    written: Mapping[str, str] = field(default_factory=dict)
     proxies: Mapping[str, str] = field(default_factory=dict)
 
     def shown(self, named: Mapping[str, str]) -> pd.DataFrame:
         """Return one row per column: role and explanation; ``named`` are columns of given roles."""
-        written = {column: f" ({how})" for column, how in self.text_formats.items()}
+        written = {column: f" ({how})" for column, how in self.written.items()}
         given = {column: (role, f"as given{written.get(column, '')}") for role, column in named.items()}
         given |= {} if self.identifier in (None, *given) else {self.identifier: ("identifier", "guessed")}
         both = {"covariate": self.kinds, "proxy": self.proxies}
