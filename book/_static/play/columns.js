@@ -162,7 +162,7 @@ function summarised(values, mark) {
   const itself = (v) => v;
   if (!texts.length) return as("nothing", itself);
   const words = WORDS.filter((word) => texts.includes(word)),
-    told = words.length ? { words: `${words.join(" and ")} ${words.length > 1 ? "are values" : "is a value"}, and no gap` } : {};
+    told = words.length ? { words: `${words.join(" and ")} ${words.length > 1 ? "are values" : "is a value"}, not a gap` } : {};
   if (texts.every((v) => TRUTH.has(v))) return as("truth", gaps ? itself : (v) => TRUTH.get(v));
   const ways = WAYS.filter(({ pattern, date }) => every(pattern) && !(date && texts.some((v) => !time(date(v)))));
   const able = ways.filter((way) => way.mark);
