@@ -103,7 +103,7 @@ def compare(tab, tables, path):
     return np.mean(["refused" not in ours for ours in answers])
 
 
-@part_and_whole("seeds", range(4), range(150))
+@part_and_whole("seeds", range(4), range(75))
 def test_a_file_of_the_package_is_read_alike(tab, unchecked, tmp_path, seeds):
     tables = []
     for seed in seeds:
@@ -225,7 +225,7 @@ def written(seed):
     return text, "free", said | ({"kinds": kinds} if kinds else {})
 
 
-@part_and_whole("seeds", range(14), range(150))
+@part_and_whole("seeds", range(14), range(75))
 def test_whatever_is_written_is_read_alike(tab, unchecked, tmp_path, seeds):
     assert compare(tab, [written(seed) for seed in seeds], tmp_path / "people.csv") > 0.2
 
@@ -337,7 +337,7 @@ def confounded(seed):
     return table, float(np.round(rng.uniform(0.05, 0.9) * table["fee"].sum(), 1))
 
 
-@part_and_whole("seeds", range(8), range(100))
+@part_and_whole("seeds", range(8), range(50))
 def test_a_draw_has_the_packages_chances_and_people(tab, unchecked, tmp_path, seeds):
     questions, answers = [], []
     for seed in seeds:

@@ -390,7 +390,7 @@ class Campaign:
         assert found.design_based.facts or found.design_based.estimate or not is_drawn
 
 
-@part_and_whole("seeds", range(16), range(80))
+@part_and_whole("seeds", range(16), range(40))
 def test_random_campaigns_keep_their_books(tmp_path, unchecked, seeds):
     steps = Counter()
     for seed in seeds:
@@ -483,7 +483,7 @@ def contested(seed, folder):
     return killed
 
 
-@part_and_whole("seeds", range(1), range(10))
+@part_and_whole("seeds", range(1), range(4))
 def test_no_answer_is_lost_between_two_writers_one_of_whom_is_killed(tmp_path, unchecked, capfd, seeds):
     killed = sum(contested(seed, tmp_path) for seed in seeds)
     assert killed >= len(seeds) / 2

@@ -106,7 +106,7 @@ def test_a_draw_keeps_to_quotas_and_money(way):
     assert plan.weight["p0003"] == pytest.approx(1) and not asked.no.any() and plan.index.is_unique
 
 
-@part_and_whole("seeds", range(8), range(80))
+@part_and_whole("seeds", range(8), range(40))
 def test_more_money_gives_nobody_a_smaller_chance_and_little_is_left(seeds):
     for seed in seeds:
         rng = np.random.default_rng(seed)

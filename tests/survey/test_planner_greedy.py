@@ -242,7 +242,7 @@ def best_bargain(x, t, labels, alpha, novelty, price, shop):
     return max(found, default=None)
 
 
-@part_and_whole("times", 7, 400)
+@part_and_whole("times", 7, 200)
 def test_a_pair_under_demands_is_the_best_of_all(times, monkeypatch, unchecked):
     sold_out = refusals = 0
     for seed in range(times):

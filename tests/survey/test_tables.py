@@ -169,7 +169,7 @@ def scheduled(table, criterion, roles, people):
     assert plan.index.name == people[0] and plan.index.map(str).tolist() == people[2]
 
 
-@part_and_whole("seeds", range(2), range(80))
+@part_and_whole("seeds", range(2), range(40))
 def test_every_way_to_read_a_table_agrees(seeds, tmp_path, monkeypatch):
     from macal.survey.tables import csv
 
