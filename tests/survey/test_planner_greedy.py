@@ -184,12 +184,12 @@ def no_demand_is_broken(problem):
     assert len(larger) == 1  # nobody else could be asked
 
 
-@drawn(20, 1000, problem=DRAWN)
+@drawn(20, 300, problem=DRAWN)
 def test_no_demand_is_ever_broken_and_nobody_is_missed(unchecked, problem):
     no_demand_is_broken(problem)
 
 
-@drawn(10, 500, problem=DRAWN)
+@drawn(10, 150, problem=DRAWN)
 def test_every_pair_is_the_best_that_some_plan_holds(unchecked, problem):
     task, demands = build(problem)
     n, known = len(task.cost), task.state.labelled
@@ -204,7 +204,7 @@ def test_every_pair_is_the_best_that_some_plan_holds(unchecked, problem):
     check_purchases(task, [unit for batch in batches for unit in batch], plans(demands, n, known))
 
 
-@drawn(7, 200, problem=DRAWN)
+@drawn(7, 80, problem=DRAWN)
 def test_large_tables_are_searched_in_part_and_lose_nothing(unchecked, monkeypatch, problem):
     monkeypatch.setattr(feasible, "_MANY_COLUMNS", 0)
     monkeypatch.setattr(feasible, "_N_TRIED_FIRST", 1)
