@@ -129,6 +129,8 @@ def too_early() -> str:
 
 def holds_at_looks(looks: str, times: float, rounds: int) -> str:
     """An interval that is valid simultaneously at all looks, and how many times as wide that makes it."""
+    if looks == "rounds" and rounds == 1:
+        return "The weighted interval is valid at its one look, after the only round."
     which = f"all looks, one after each of {rounds} rounds" if looks == "rounds" else "any number of looks"
     return f"The weighted interval is valid simultaneously at {which}; that makes it {times:.2f} times as wide."
 

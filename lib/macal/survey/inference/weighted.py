@@ -308,7 +308,12 @@ def arm_below_minimum(
         own = t == arm
         count = int(own.sum()) if clusters is None else len(np.unique(clusters[own]))
         if count < least:
-            has = f"{count} {what}" if clusters is None else f"{what} from {count} clusters"
+            one = count == 1
+            has = (
+                f"{count} {what.removesuffix('s' * one)}"
+                if clusters is None
+                else f"{what} from {count} cluster{'s' * (not one)}"
+            )
             return f"{arm_name(arm, names)} has {has}"
     return ""
 
