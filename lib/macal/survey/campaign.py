@@ -20,6 +20,7 @@ from macal.shapes import Indices, Outcomes
 from macal.survey.answers import chance
 from macal.survey.audit import Audit, PlanTrace
 from macal.survey.constraints import Range
+from macal.survey.facts import count_phrase
 from macal.survey.policy import Policy
 from macal.survey.sampling_design import SamplingDesign
 from macal.survey.sampling_frame import Columns, SamplingFrame
@@ -29,11 +30,6 @@ from macal.survey.tables.sample import Sample, SampleRequest
 NOTHING = "nothing is planned yet; call plan(table) first"
 NEVER = "never asked"  # a correction
 MAX_NAMED = 3  # people who are named
-
-
-def count_phrase(count: int, what: str) -> str:
-    """Return "1 answer" or "2 answers"."""
-    return f"{count:,} {what}{'s' * (count != 1)}"
 
 
 def name_phrase(names: Collection[Any]) -> str:

@@ -15,26 +15,26 @@ from macal.registry import check_known
 from macal.storage import atomic
 from macal.survey import record, steps
 from macal.survey.answers import by_name, check_arms, outcome_of
-from macal.survey.campaign import NEVER, count_phrase, name_phrase
+from macal.survey.campaign import NEVER, name_phrase
 from macal.survey.estimates import MODEL_CAVEAT, Findings, estimate_effects, exclusion_notes, meant
+from macal.survey.facts import count_phrase
 from macal.survey.forecast import expected_responses
 from macal.survey.inference import StoppingRule
 from macal.survey.inference.sequential import LOOKS
 from macal.survey.inference.targets import TARGETS
 from macal.survey.notes import assumed
 from macal.survey.options import add_to as add_to_parser
-from macal.survey.options import number, pair
+from macal.survey.options import number
 from macal.survey.planner import MEMORY, Planner, doubted
 from macal.survey.policy import Policy
 from macal.survey.report import data_warnings, document, drawings
 from macal.survey.sampling_frame import Columns
 from macal.survey.tables import frames, suspects
 from macal.survey.tables.blocks import PartedTable
-from macal.survey.tables.roles import KINDS, ColumnHints, read_as
+from macal.survey.tables.roles import ColumnHints, read_as
 from macal.survey.tables.sample import Sample
 from macal.survey.tables.summary import summarised, typed
 
-_KIND = f"COLUMN={', '.join(KINDS)}; repeatable"
 PLAN = "plan whose outcomes to collect under a budget: from a table to a table"
 _MEMORY = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)i?b?", re.IGNORECASE)
 _UNNAMED_COLUMN = re.compile(r"Unnamed: \d+")  # columns that a file has no name for
@@ -71,8 +71,7 @@ def add_to(commands: Any) -> None:
     text = "show what the columns of a table are taken for"
     command = commands.add_parser("roles", help=text, description=text)
     command.add_argument("table", type=Path, help="CSV or Parquet file, or Zarr group, one row per unit")
-    command.add_argument("--id", dest="identifier", help="column that names the units")
-    command.add_argument("--kind", dest="kinds", type=pair, action="append", help=_KIND)
+    add_to_parser(command, Columns, only=("identifier", "kinds"))
     text = "take answers into a campaign: a table of names and outcomes, missing for who will not answer"
     command = commands.add_parser("observe", help=text, description=text)
     _files(command)
@@ -80,7 +79,7 @@ def add_to(commands: Any) -> None:
     text = "columns of outcomes, A,B: one plan serves several, as its inclusion probabilities are the same for all, and"
     text = f"{text} others may be added later (default: those of the answers before or of the plan, or the new one)"
     command.add_argument("--outcome", help=text)
-    command.add_argument("--kind", dest="kinds", type=pair, action="append", help=_KIND)
+    add_to_parser(command, Columns, only=("kinds",))
     text = "number of rounds fielded (default: those before, and on to the first without an answer here)"
     command.add_argument("--through-round", dest="through", metavar="ROUND", type=int, help=text)
     _add_correct(commands)
@@ -126,7 +125,10 @@ def _add_estimate(commands: Any) -> None:
     text = "value of the treatment that all others are compared with, of several arms (default: as planned)"
     command.add_argument("--reference", help=text)
     _reported(command)
-    _targeted(command, "estimated, by weights", "as planned")
+    text = "whose effect is estimated, by weights: of all, of the treated, of those who could be in either arm"
+    command.add_argument("--target", choices=TARGETS, help=f"{text} (default: as planned)")
+    text = "column: an effect for each of its values, estimated, by weights, with intervals that hold at once"
+    command.add_argument("--by", help=text)
     text = "write individual effects though a constant effect predicts held-out answers as well"
     command.add_argument("--individual", action="store_true", help=text)
     text = "smallest and largest possible outcome, to bound what refusals could do (default: of the answers)"
@@ -136,13 +138,6 @@ def _add_estimate(commands: Any) -> None:
     command.add_argument("--looks", choices=LOOKS, help=f"{text} (any); the interval by weights holds at all looks")
     text = "enough once the average effect's interval is so narrow: by the weights if people were drawn"
     command.add_argument("--width", type=number, help=text)
-
-
-def _targeted(command: argparse.ArgumentParser, what: str, default: str) -> None:
-    text = f"whose effect is {what}: of all, of the treated, of those who could be in either arm (default: {default})"
-    command.add_argument("--target", choices=TARGETS, help=text)
-    text = f"column: an effect for each of its values, {what}, with intervals that hold at once"
-    command.add_argument("--by", help=text)
 
 
 def _files(command: argparse.ArgumentParser) -> None:

@@ -27,3 +27,8 @@ class Fact(str):
         self = super().__new__(cls, sentence(**values))
         self.kind, self.values = sentence.__name__, MappingProxyType(values)
         return self
+
+
+def count_phrase(count: int, what: str, plural: str = "") -> str:
+    """Return "1 answer" or "2 answers"."""
+    return f"{count:,} {what if count == 1 else plural or f'{what}s'}"

@@ -9,7 +9,8 @@ import narwhals as nw
 import numpy as np
 import pandas as pd
 
-from macal.survey.campaign import CampaignState, count_phrase, name_phrase
+from macal.survey.campaign import CampaignState, name_phrase
+from macal.survey.facts import count_phrase
 
 FIELDS: Mapping[str, Any] = {"columns": Mapping[str, str | None], "name": str, "names": str, "people": int, "rows": str}
 MAX_HASHED = 100_000  # largest number of people with a hash each

@@ -74,17 +74,19 @@ def parted(given: Mapping[str, Any], *kinds: type) -> list[Any]:
     return [kind(**part) for kind, part in zip(kinds, parts, strict=True)]
 
 
-def add_to(parser: argparse.ArgumentParser, *kinds: type) -> dict[str, Any]:
-    """Add an option for each field, under the heading of its group; return the groups."""
+def add_to(parser: argparse.ArgumentParser, *kinds: type, only: Collection[str] = ()) -> dict[str, Any]:
+    """Add an option for each field, or for some, under the heading of its group; return the groups."""
     groups: dict[str, Any] = {}
     for one in _of(kinds):
+        if only and one.name not in only:
+            continue
         about = one.metadata
         if about["group"] not in groups:
             groups[about["group"]] = parser.add_argument_group(about["group"])
-        only = about["one_of"]
-        if only and only not in groups:
-            groups[only] = groups[about["group"]].add_mutually_exclusive_group(required=True)
-        flag, add = about["flag"] or one.name.replace("_", "-"), groups[only or about["group"]].add_argument
+        choice = about["one_of"]
+        if choice and choice not in groups:
+            groups[choice] = groups[about["group"]].add_mutually_exclusive_group(required=True)
+        flag, add = about["flag"] or one.name.replace("_", "-"), groups[choice or about["group"]].add_argument
         more = {"dest": one.name, **about["more"]}
         if "choices" not in more:
             more["metavar"] = flag.rpartition("-")[2].upper()

@@ -17,7 +17,8 @@ from macal.registry import check_known
 from macal.shapes import Indices, Outcomes, Rows
 from macal.survey.answers import by_name, outcome_of
 from macal.survey.audit import PlanTrace, audit_plan
-from macal.survey.campaign import NEVER, CampaignState, Correction, count_phrase, name_phrase
+from macal.survey.campaign import NEVER, CampaignState, Correction, name_phrase
+from macal.survey.facts import count_phrase
 from macal.survey.forecast import budget_for
 from macal.survey.greedy import GreedyPlan
 from macal.survey.policy import Policy

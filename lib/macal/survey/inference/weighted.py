@@ -17,6 +17,7 @@ from jaxtyping import Float
 from macal.arguments import Whole, arms_of, as_arms, as_covariates, as_outcomes, hinted
 from macal.logistic import PerArmChance, propensity_scores
 from macal.shapes import Arms, Covariates, Indices, Outcomes
+from macal.survey.facts import count_phrase
 from macal.survey.inference.ridge import Ridge
 
 Chances = Float[np.ndarray, "arms"]
@@ -103,7 +104,7 @@ def fitted_propensity(
     strength: float | int | None = None,
 ) -> tuple[PerArmChance, float]:
     """Return the scores of :func:`crossfit_propensity`, (n, arms), and the penalty's strength."""
-    if few := arm_below_minimum(t, range(arms_of(t)), "people", FOLDS, clusters, names):
+    if few := arm_below_minimum(t, range(arms_of(t)), ("person", "people"), FOLDS, clusters, names):
         raise ValueError(f"{few}, and propensity scores need {FOLDS} in each arm")
     z, parts, weight = _turned(standardised(x)), [*folds(t, seed, clusters)], np.ones(len(t))
     if weights is not None:
@@ -290,7 +291,9 @@ def too_few(
     """Return which arm has too few answers, or clusters, for an interval; else empty."""
     told, homes = np.isfinite(y), {MIN_ANSWERS: None} if clusters is None else {MIN_ANSWERS: None, FOLDS: clusters}
     for least, own in homes.items():
-        if few := arm_below_minimum(t[told], arms, "answers", least, None if own is None else own[told], names):
+        if few := arm_below_minimum(
+            t[told], arms, ("answer", "answers"), least, None if own is None else own[told], names
+        ):
             return f"{few}, and an interval needs {least} in each arm"
     return ""
 
@@ -298,7 +301,7 @@ def too_few(
 def arm_below_minimum(
     t: Arms,
     arms: Iterable[int],
-    what: str,
+    what: tuple[str, str],
     least: int,
     clusters: Arms | None = None,
     names: Sequence[Any] | None = None,
@@ -308,12 +311,8 @@ def arm_below_minimum(
         own = t == arm
         count = int(own.sum()) if clusters is None else len(np.unique(clusters[own]))
         if count < least:
-            one = count == 1
-            has = (
-                f"{count} {what.removesuffix('s' * one)}"
-                if clusters is None
-                else f"{what} from {count} cluster{'s' * (not one)}"
-            )
+            clustered = f"{what[1]} from {count_phrase(count, 'cluster')}"
+            has = count_phrase(count, *what) if clusters is None else clustered
             return f"{arm_name(arm, names)} has {has}"
     return ""
 

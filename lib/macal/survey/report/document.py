@@ -9,8 +9,9 @@ from macal.acquisition import CRITERIA
 from macal.datasets.encoding import WINSOR_LIMIT
 from macal.shapes import Indices
 from macal.survey import record
-from macal.survey.campaign import CampaignState, count_phrase
+from macal.survey.campaign import CampaignState
 from macal.survey.estimates import MODEL_CAVEAT, Findings, estimate_effects, exclusion_notes, meant
+from macal.survey.facts import count_phrase
 from macal.survey.forecast import expected_responses, forecast
 from macal.survey.notes import assumed, notes
 from macal.survey.report import data_warnings, drawings, overlap, page
