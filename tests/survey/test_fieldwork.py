@@ -35,7 +35,7 @@ def folder(tmp_path, monkeypatch):
 
 def further(campaign):
     """Notes, but for what holds of any plan without draw."""
-    return notes(campaign)[campaign.policy.draw is None :]
+    return notes(campaign)[not campaign.policy.is_drawn :]
 
 
 def run(*words):

@@ -9,7 +9,7 @@ from cases import part_and_whole
 from test_planner import COVARIATES, make, make_people
 
 from macal import Planner
-from macal.survey import sampling_design, steps, weighted_estimates
+from macal.survey import designs, sampling_design, weighted_estimates
 from macal.survey.inference import crossfit_propensity, inclusion_probabilities, size_measure
 from macal.survey.notes import notes
 from macal.survey.report.protocol import settings
@@ -30,8 +30,7 @@ def clustered(n=400, clusters=60, seed=0):
 
 def chosen_of(planner):
     people, rules = planner.people, planner.campaign.policy
-    task = steps._task(rules, 0, people, people.problem.start, NOBODY, float(rules.budget))
-    return people, rules, sampling_design.sampling_design(people, rules, task)
+    return people, rules, designs.design_under(people, rules)
 
 
 def mates(people):

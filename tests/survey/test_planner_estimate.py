@@ -13,7 +13,7 @@ from macal import Planner, models
 from macal.__main__ import main
 from macal.problem import Split
 from macal.registry import UnknownName
-from macal.survey import Conflict, sampling_design, steps, weighted_estimates
+from macal.survey import Conflict, sampling_design, weighted_estimates
 from macal.survey.estimates import estimate_effects, exclusion_notes, silent
 from macal.survey.inference import (
     StoppingRule,
@@ -142,8 +142,7 @@ def test_everybody_has_the_chance_that_the_weights_say(n):
     options = {"budget": 400, "quotas": ["region>=4"], "cost": "fee", "exclude": "no", "include": "yes"}
     planner, _ = make(people, draw="effect", uniform=0.3, **options)
     pool, rules = planner.people, planner.campaign.policy
-    nobody = np.empty(0, np.int64)
-    chosen = sampling_design.sampling_design(pool, rules, steps._task(rules, 0, pool, nobody, nobody, 400.0))
+    chosen = sampling_design.sampling_design(pool, rules)
     may = ~people.no.to_numpy()
     assert ((chosen.chances > 0) == may).all() and chosen.chances[3] == pytest.approx(1)
     seen, costs = np.zeros(60), []

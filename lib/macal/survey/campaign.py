@@ -355,7 +355,7 @@ class CampaignState:
     @property
     def round_sizes(self) -> pd.Series:
         """People per round, without those moved from an earlier one by a correction."""
-        late = [one.name for one in self.journal if one.now == NEVER] if self.policy.draw is not None else []
+        late = [one.name for one in self.journal if one.now == NEVER] if self.policy.is_drawn else []
         return self.planned.loc[~self.planned.index.isin(late), "round"].value_counts()
 
     def stages(self) -> dict[str, Indices]:

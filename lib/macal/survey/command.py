@@ -378,7 +378,7 @@ def correct(options: argparse.Namespace) -> None:
     campaign = _saved(options, step).campaign
     last = campaign.journal[-1]
     print(f"{last.name}: {last.was} before, {last.now} now, recorded by {last.by}")
-    if last.now == NEVER and campaign.policy.draw is not None and last.name in campaign.planned.index:
+    if last.now == NEVER and campaign.policy.is_drawn and last.name in campaign.planned.index:
         print(
             f"{last.name} stays sampled, in round {campaign.planned['round'][last.name]}; macal replan writes the plan"
         )
@@ -611,7 +611,7 @@ def _tell_plan(planner: Planner, output: Path) -> None:
     _warn(planner)
     rounds = planner.rounds()
     print(_table(rounds))
-    if planner.campaign.policy.draw is not None:
+    if planner.campaign.policy.is_drawn:
         print(_table(expected_responses(planner.campaign), "{:,.4g}", _GROUPS))
     if (found := planner.forecast()) is not None:
         print(found.describe())

@@ -168,13 +168,13 @@ def estimate_effects(
     effects = pd.DataFrame({"effect": found, "low": found - reach, "high": found + reach}, people.table.index)
     target, by = target or campaign.policy.target, by or campaign.policy.by
     effects = effects if people.rows is None else effects.iloc[people.rows]
-    if looks is None and rule is not None and campaign.planned["round"].nunique() > 1:
-        looks = "rounds" if campaign.policy.draw is not None else None
+    is_drawn, ahead = campaign.policy.is_drawn, "next" if "next" in sds else "end"
+    if looks is None and rule is not None and is_drawn and campaign.planned["round"].nunique() > 1:
+        looks = "rounds"
     average, effects = (
         weighted_estimates(campaign, y, k, target, by, bounds, looks, level),
         frames.like(effects, campaign.table),
     )
-    is_drawn, ahead = campaign.policy.draw is not None, "next" if "next" in sds else "end"
     by_weights = average.estimate.width if average.estimate is not None else np.inf
     width = by_weights if is_drawn else mean.width
     verdict = ""

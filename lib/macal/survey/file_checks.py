@@ -104,7 +104,7 @@ def plan_of(content: Mapping[str, Sequence[Any]], campaign: CampaignState) -> pd
     people, treatment = campaign.people, campaign.columns.treatment
     hints = {"unit": NAME, "round": int, treatment: Any, "cost": float}
     hints |= {"response": float, "reserve": NAME | None} if campaign.is_uncertain else {}
-    if campaign.policy.draw is not None:
+    if campaign.policy.is_drawn:
         hints |= {"weight": float} | ({"reserve_weight": float} if campaign.is_uncertain else {})
     as_hinted("plan", content, {name: Sequence[hint] for name, hint in hints.items()}, hints)
     for name, values in content.items():

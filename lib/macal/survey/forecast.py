@@ -374,9 +374,7 @@ def expected_responses(campaign: CampaignState) -> pd.DataFrame:
 
 
 def missing_interval_notes(campaign: CampaignState) -> list[Fact]:
-    """Return intervals that will be missing, and why; none without a probability sample."""
-    if campaign.policy.draw is None:
-        return []
+    """Return intervals that will be missing from a sample, and why."""
     table = expected_responses(campaign)
     e = None if campaign.design is None else campaign.design.units.propensity
     said = _too_few(table) or _too_many(campaign.people, table) or _too_unequal(campaign)

@@ -8,39 +8,33 @@ import pandas as pd
 from macal.shapes import Arms, Rows
 from macal.survey import words
 from macal.survey.campaign import CampaignState
+from macal.survey.designs import design_under
 from macal.survey.facts import Fact
 from macal.survey.forecast import missing_interval_notes, without_dear
 from macal.survey.inference.weighted import unpredicted
 from macal.survey.sampling_design import eligible, ineligible
-from macal.survey.steps import design_under
 
 _WORTH_IT = 0.95  # of the width, above which a narrower interval is not worth a sentence
 
 
 def notes(campaign: CampaignState) -> list[Fact]:
     """Return the facts of a plan."""
-    rounds, others, price = campaign.rounds, *_others(campaign)
-    about_others = [*_unaffordable(campaign, others, price), *_unspent(campaign, rounds, price)]
+    rounds, (others, price), is_drawn = campaign.rounds, _others(campaign), campaign.policy.is_drawn
     return [
-        *_not_drawn(campaign),
-        *missing_interval_notes(campaign),
-        *_drawn(campaign),
+        *([*missing_interval_notes(campaign), *_drawn(campaign)] if is_drawn else [Fact(words.not_drawn)]),
         *_searched(campaign),
         *_excluded_neighbours(campaign),
         *_refusing(campaign),
         *_no_reserves(campaign),
         *_large_rounds(campaign),
-        *_small_rounds(campaign, rounds),
-        *about_others,
+        *(_small_rounds(campaign, rounds) if is_drawn else []),
+        *_unaffordable(campaign, others, price),
+        *(_unspent_by_draw if is_drawn else _unspent)(campaign, rounds, price),
         *_dear(campaign),
-        *_budget_shortfall(campaign, rounds),
+        *(_money_ends if is_drawn else _reserve_costs)(campaign, rounds),
         *_unmet(campaign),
         *_unneeded_reserves(campaign),
     ]
-
-
-def _not_drawn(campaign: CampaignState) -> list[Fact]:
-    return [Fact(words.not_drawn)] if campaign.policy.draw is None else []
 
 
 def assumed(campaign: CampaignState) -> list[Fact]:
@@ -62,7 +56,7 @@ def _unpredicted(campaign: CampaignState) -> list[Fact]:
 def _drawn(campaign: CampaignState) -> list[Fact]:
     """Return how clusters were sampled."""
     people, policy, plan = campaign.people, campaign.policy, campaign.planned
-    if policy.draw is None or campaign.columns.cluster is None:
+    if campaign.columns.cluster is None:
         return []
     mine, chances = people.positions(plan.index, "the plan"), 1 / plan["weight"]
     free = np.setdiff1d(eligible(people, policy), people.problem.start)
@@ -84,7 +78,7 @@ def _searched(campaign: CampaignState) -> list[Fact]:
     people, policy, is_whole = campaign.people, campaign.policy, campaign.people.first_phase is None
     among, wanted = (campaign.searched, policy.searched) if is_whole else (len(people), policy.sampled)
     if among is None:
-        unused = policy.draw is not None and isinstance(policy.sample, int)
+        unused = policy.is_drawn and isinstance(policy.sample, int)
         return [Fact(words.sample_unused, size=policy.sample)] if unused else []
     size = {"people": among, "population": people.population, "wanted": round(wanted), "in_memory": is_whole}
     return [Fact(words.looked_among, **size), *([] if is_whole else [Fact(words.other_ties)])]
@@ -121,7 +115,7 @@ def _no_reserves(campaign: CampaignState) -> list[Fact]:
         return []
     if campaign.columns.cluster is not None and policy.cluster_rule == "whole":
         why = "clusters are surveyed whole"
-    elif policy.draw is not None and np.ptp(people.cost[free]):
+    elif policy.is_drawn and np.ptp(people.cost[free]):
         why = "in a probability sample, reserves need equal costs"
     else:
         why = "no similar person is left"
@@ -142,7 +136,7 @@ def _large_rounds(campaign: CampaignState) -> list[Fact]:
 def _small_rounds(campaign: CampaignState, rounds: pd.DataFrame) -> list[Fact]:
     """Return that rounds are small because the largest clusters must fit."""
     size, is_whole = campaign.policy.batch_size, campaign.policy.cluster_rule == "whole"
-    if campaign.policy.draw is None or campaign.columns.cluster is None or not is_whole or size is None:
+    if campaign.columns.cluster is None or not is_whole or size is None:
         return []
     mean = float(rounds["asked"].iloc[:-1].mean())  # the last round has the rest
     return [Fact(words.small_rounds, rounds=len(rounds), size=size, mean=mean)] if 2 * mean <= size else []
@@ -158,22 +152,31 @@ def _unaffordable(campaign: CampaignState, units: Rows, price: np.ndarray) -> li
     return [Fact(words.too_dear_for_a_round, people=len(dear), spend=spend, whole=whole)]
 
 
-def _unspent(campaign: CampaignState, rounds: pd.DataFrame, price: np.ndarray) -> list[Fact]:
-    """Return money that constraints leave unspent."""
-    policy = campaign.policy
-    left, is_drawn = policy.budget - float(rounds["so far"].iloc[-1]), policy.draw is not None
-    if not len(price) or left - _for_reserves(campaign) * is_drawn < price.min():
+def _unspent_by_draw(campaign: CampaignState, rounds: pd.DataFrame, price: np.ndarray) -> list[Fact]:
+    """Return money that a sample leaves unspent."""
+    left = float(campaign.policy.budget) - float(rounds["so far"].iloc[-1])
+    if not len(price) or left - _for_reserves(campaign, campaign.asked) < price.min():
         return []
-    is_one = campaign.columns.cluster is not None and policy.cluster_rule == "one"
-    demands = ["at most one person per cluster"] * is_one
-    demands += [f"a quota ({quota})" for quota in policy.quotas]
-    if is_drawn:
-        return [Fact(words.left_by_draw, money=left, demands=demands, kept=bool(np.ptp(price)))]
+    return [Fact(words.left_by_draw, money=left, demands=_limiting(campaign), kept=bool(np.ptp(price)))]
+
+
+def _unspent(campaign: CampaignState, rounds: pd.DataFrame, price: np.ndarray) -> list[Fact]:
+    """Return money that greedy selection leaves unspent."""
+    policy, left = campaign.policy, float(campaign.policy.budget) - float(rounds["so far"].iloc[-1])
+    if not len(price) or left < price.min():
+        return []
     if campaign.changed_since_plan:
         return [Fact(words.left_for_replan, money=left)]
-    demands += [] if policy.batch_cost is None else [f"at most {policy.batch_cost:,.10g} a round"]
+    per_round = [] if policy.batch_cost is None else [f"at most {policy.batch_cost:,.10g} a round"]
     sample = campaign.searched is not None or campaign.people.first_phase is not None
-    return [Fact(words.left_over, money=left, demands=demands, sample=sample)]
+    return [Fact(words.left_over, money=left, demands=_limiting(campaign) + per_round, sample=sample)]
+
+
+def _limiting(campaign: CampaignState) -> list[str]:
+    """Return the constraints that may leave money unspent."""
+    is_one = campaign.columns.cluster is not None and campaign.policy.cluster_rule == "one"
+    quotas = [f"a quota ({quota})" for quota in campaign.policy.quotas]
+    return ["at most one person per cluster"] * is_one + quotas
 
 
 def _dear(campaign: CampaignState) -> list[Fact]:
@@ -185,16 +188,20 @@ def _dear(campaign: CampaignState) -> list[Fact]:
     return [Fact(words.few_dear, people=number, cost=least, narrower=1 - ratio)]
 
 
-def _budget_shortfall(campaign: CampaignState, rounds: pd.DataFrame) -> list[Fact]:
-    """Return rounds to come that exceed the budget, or are expected to with their reserves."""
-    policy, is_drawn = campaign.policy, campaign.policy.draw is not None
-    over = rounds.index[rounds["so far"] > policy.budget * (1 + 1e-9)]
-    if campaign.overspent:
-        return []
-    if len(over) and is_drawn:
+def _money_ends(campaign: CampaignState, rounds: pd.DataFrame) -> list[Fact]:
+    """Return the round of a sample after which money ends, by its plan or with reserves."""
+    over = rounds.index[rounds["so far"] > campaign.policy.budget * (1 + 1e-9)]
+    if len(over) and not campaign.overspent:
         return [Fact(words.money_ends, round_=int(over[0]) - 1)]
-    more = _for_reserves(campaign)
-    if not more or rounds["so far"].iloc[-1] + more <= policy.budget * (1 + 1e-9):
+    return _reserve_costs(campaign, rounds)
+
+
+def _reserve_costs(campaign: CampaignState, rounds: pd.DataFrame) -> list[Fact]:
+    """Return reserves expected to exceed the budget: of all rounds to come, of a greedy plan of the last."""
+    budget, is_drawn = float(campaign.policy.budget), campaign.policy.is_drawn
+    before = campaign.asked if is_drawn else max(campaign.asked, int(campaign.planned["round"].max()) - 1)
+    more = _for_reserves(campaign, before)
+    if not more or campaign.overspent or rounds["so far"].iloc[-1] + more <= budget * (1 + 1e-9):
         return []
     return [Fact(words.reserves_cost, money=more, drawn=is_drawn)]
 
@@ -223,12 +230,11 @@ def _unneeded_reserves(campaign: CampaignState) -> list[Fact]:
     return [Fact(words.reserves_beside, reserves=both)] if both else []
 
 
-def _for_reserves(campaign: CampaignState) -> float:
-    """Return the expected cost of reserves if refusals are paid: of all rounds to come, or without draw of the last."""
+def _for_reserves(campaign: CampaignState, before: int) -> float:
+    """Return the expected cost of reserves in rounds after ``before``, if refusals are paid."""
     plan, people = campaign.planned, campaign.people
     if campaign.policy.pay != "asked" or "reserve" not in plan:
         return 0.0
-    before = campaign.asked if campaign.policy.draw is not None else max(campaign.asked, plan["round"].max() - 1)
     units = people.positions(plan.index[(plan["round"] > before) & plan["reserve"].notna()], "the plan")
     return float((people.cost[units] * (1 - people.response[units])).sum())
 

@@ -14,6 +14,7 @@ from macal.storage.workers import executor, processors
 from macal.survey import record, steps
 from macal.survey.audit import Audit
 from macal.survey.campaign import CampaignState
+from macal.survey.designs import redrawn
 from macal.survey.estimates import Findings, estimate_effects
 from macal.survey.facts import Fact
 from macal.survey.forecast import Forecast, forecast
@@ -72,13 +73,13 @@ class Planner:
         columns, policy = parted({k: v for k, v in given.items() if k != "parameters" or v is not None}, *_KINDS)
         if budget is not None and policy.width is not None:
             raise ValueError("a plan is made for a budget, or for the width of an interval; got both")
-        if policy.draw is None and policy.uniform != UNIFORM:
+        if not policy.is_drawn and policy.uniform != UNIFORM:
             raise ValueError("uniform is for a probability sample; leave it out, or set draw='criterion'")
-        if columns.proxies and policy.draw is None:
+        if columns.proxies and not policy.is_drawn:
             raise ValueError(
                 "proxies are for weighted estimates from a probability sample; leave them out, or set draw=..."
             )
-        if columns.sd is not None and policy.draw != "effect":
+        if columns.sd is not None and not policy.is_for_effect:
             raise ValueError("sd is for a probability sample for effects; name no criterion, or draw='effect'")
         if policy.r2 is not None and not columns.proxies:
             raise ValueError("r2 is a share that proxies explain, and none is named (proxies, --proxy)")
@@ -215,7 +216,7 @@ class Planner:
 
     def forecast(self) -> Forecast | None:
         """What the draw is expected to give, by the answers so far; see :func:`macal.survey.forecast.forecast`."""
-        self.campaign = steps.redrawn(self.campaign)
+        self.campaign = redrawn(self.campaign)
         return forecast(self.campaign)
 
     def facts(self) -> list[Fact]:
@@ -224,7 +225,7 @@ class Planner:
         Raises:
             ValueError: nothing is planned yet.
         """
-        self.campaign = steps.redrawn(self.campaign)
+        self.campaign = redrawn(self.campaign)
         return [*notes(self.campaign), *assumed(self.campaign)]
 
     def audit(self) -> Audit:

@@ -32,8 +32,7 @@ UNIFORM = 0.2  # within about 1 % of the narrowest intervals on real tables; no 
 class Policy:
     """How a plan is made: arguments of :class:`~macal.survey.planner.Planner`.
 
-    Where no criterion is named, ``draw`` becomes "effect" unless it is given, and ``criterion``
-    :data:`macal.acquisition.DEFAULT`.
+    Without a criterion, ``draw`` means "effect".
 
     Raises:
         UnknownName: no such criterion, parameter, cluster rule, way to pay or to draw, or target.
@@ -132,39 +131,49 @@ class Policy:
             check_known("sample", ["all"], self.sample)
         check_known("cluster rule", CLUSTER_RULES, self.cluster_rule)
         check_known("way to pay", PAY, self.pay)
-        self._settle_draw()
+        self._check_design()
         _ = self.parsed  # a quota that cannot be read is refused here
-        if acquisition.get(self.criterion, **self.parameters).needs:
+        if acquisition.get(self.rule, **self.parameters).needs:
             raise ValueError(
-                f"{self.criterion!r} needs a model of the answers so far, and a plan is made before them; take one of"
+                f"{self.rule!r} needs a model of the answers so far, and a plan is made before them; take one of"
                 f" {names_where(needs_no_model)}"
             )
 
-    def _settle_draw(self) -> None:
-        if self.criterion is None:
-            draw = "effect" if self.draw is None else self.draw
-            if draw == "effect" and self.parameters:
-                raise ValueError(f"parameters {dict(self.parameters)} are of a criterion, and none is named")
-            self.__dict__.update(draw=draw, criterion=acquisition.DEFAULT)
+    def _check_design(self) -> None:
         if self.draw is not None:
             check_known("way to draw", DRAWS, self.draw)
+        if self.criterion is None and self.is_for_effect and self.parameters:
+            raise ValueError(f"parameters {dict(self.parameters)} are of a criterion, and none is named")
         check_known("target", TARGETS, self.target)
         given = {"target": self.target if self.target != "all" else None, "by": self.by}
         given |= {"width": self.width, "r2": self.r2}
         used = [name for name, value in given.items() if value is not None]
-        if self.draw != "effect" and used:
+        if used and not self.is_for_effect:
             raise ValueError(
                 f"{' and '.join(used)} is for a probability sample for effects; name no criterion, or draw='effect'"
             )
 
     @property
+    def is_drawn(self) -> bool:
+        """Whether people are a probability sample, not selected greedily."""
+        return self.draw is not None or self.criterion is None
+
+    @property
+    def is_for_effect(self) -> bool:
+        """Whether they are sampled for the average effect, without a criterion's plan."""
+        return self.is_drawn and self.draw != "criterion"
+
+    @property
+    def rule(self) -> str:
+        """Name of the criterion; of samples for the average effect, of the plan without sample."""
+        return self.criterion or acquisition.DEFAULT
+
+    @property
     def searched(self) -> float:
         """Largest number of people of a table in memory to plan among."""
-        if self.draw is not None or self.sample == "all":
+        if self.is_drawn or self.sample == "all":
             return np.inf
-        return float(
-            acquisition.CRITERIA[self.criterion].factory.max_candidates if self.sample is None else self.sample
-        )
+        return float(acquisition.CRITERIA[self.rule].factory.max_candidates if self.sample is None else self.sample)
 
     @property
     def sampled(self) -> int:

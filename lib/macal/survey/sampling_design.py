@@ -25,7 +25,6 @@ from macal.registry import check_known
 from macal.shapes import Arms, Indices, Outcomes, Rows
 from macal.survey.conflicts import Conflict
 from macal.survey.constraints import Money
-from macal.survey.greedy import GreedyPlan
 from macal.survey.inference import (
     crossfit_propensity,
     draw_balanced,
@@ -105,29 +104,43 @@ class SamplingUnits:
 
 
 def sampling_design(
-    people: SamplingFrame, policy: Policy, ranked: GreedyPlan, units: SamplingUnits | None = None
+    people: SamplingFrame, policy: Policy, picks: Indices | None = None, units: SamplingUnits | None = None
 ) -> SamplingDesign:
     """Return the sampling design.
 
     Args:
         people: the table.
-        policy: settings; sizes follow the criterion's plan or the average effect.
-        ranked: the criterion's plan.
+        policy: settings.
+        picks: units that the criterion plans, for a sample by it, (k,).
         units: sampling units under another budget, to save work.
 
     Raises:
         Conflict: no sample meets all constraints.
         ValueError: constraints that a probability sample cannot meet, or that give a unit probability 0.
     """
-    units = sampling_units(people, policy, ranked) if units is None else units
-    people, size, strata = units.people, units.size_measure, strata_of(units.people, policy, units.others)
+    known, rule = people.problem.start, policy.cluster_rule
+    demands = people.demands(float(policy.budget), policy.parsed, rule, policy.batch_cost, known, _NO_UNITS)
+    units = sampling_units(people, policy, picks) if units is None else units
+    every, people, size, strata = (
+        people,
+        units.people,
+        units.size_measure,
+        strata_of(units.people, policy, units.others),
+    )
     own, range_ = strata >= 0, pd.Series(people.cost).groupby(strata)
     kept = float((range_.max() - range_.min()).drop(-1, errors="ignore").max()) if own.any() else 0.0
     if not own.any() or policy.budget < people.cost[own].min():
         return SamplingDesign(np.zeros(len(people)), strata, np.zeros(0, np.int64), units)
     if policy.budget <= kept:
         raise ValueError(_too_small(people, policy, strata))
-    numbers = _allocation(units, policy, strata, policy.budget - kept, ranked)
+    try:
+        numbers = _allocation(units, policy, strata, policy.budget - kept)
+    except Conflict as found:
+        try:
+            Purchases(demands, every.cost, known, every.cluster_ids(rule, known, _NO_UNITS))
+        except Conflict as also:  # infeasible without a sample, too
+            raise Conflict(replace(also.found, nearest=found.found.nearest)) from found
+        raise Conflict(found.found, "sample", f", or {_WITHOUT}") from found
     chances, spare = np.zeros(len(people)), _reserve_counts(units, strata, numbers)
     for k in np.flatnonzero(numbers):
         whole = int(numbers[k] + spare[k])
@@ -178,8 +191,10 @@ def eligible(people: SamplingFrame, policy: Policy) -> Indices:
     return np.setdiff1d(np.arange(len(people)), ineligible(people, policy))
 
 
-def sampling_units(people: SamplingFrame, policy: Policy, ranked: GreedyPlan | None = None) -> SamplingUnits:
+def sampling_units(people: SamplingFrame, policy: Policy, picks: Indices | None = None) -> SamplingUnits:
     """Return the sampling units; under the cluster rule "one" the members are drawn here.
+
+    Size measures follow the average effect or, for a sample by a criterion, its ``picks``, (k,).
 
     Raises:
         ValueError: constraints that a probability sample cannot meet, or an arm with too few people.
@@ -188,9 +203,12 @@ def sampling_units(people: SamplingFrame, policy: Policy, ranked: GreedyPlan | N
     head, first = representatives(people, policy), np.ones(len(people))
     clusters = people.cluster_ids(policy.cluster_rule, people.problem.start, _NO_UNITS)
     cost, out = people.of_clusters(clusters, people.cost), ineligible(people, policy)
-    e, price = propensities(people, policy) if policy.draw == "effect" else None, cost
-    size = _size(people, policy, ranked, e)
-    if e is not None:
+    e, price = None, cost
+    if picks is not None:
+        size = np.isin(np.arange(len(people)), picks).astype(float)
+    else:
+        e = propensities(people, policy)
+        size = _size_for_effect(people, policy, e)
         if policy.pay == "answered":
             price = people.of_clusters(clusters, people.cost * people.modelled_response)
         size = people.of_clusters(clusters, size) / np.sqrt(price / price.min())
@@ -240,14 +258,11 @@ def propensities(people: SamplingFrame, policy: Policy) -> PerArmChance:
         raise ValueError(f"{error}; add people of that arm, drop it from the table, or {_WITHOUT}") from error
 
 
-def _size(people: SamplingFrame, policy: Policy, ranked: GreedyPlan | None, e: PerArmChance | None) -> Outcomes:
-    """Return size measures, (n,): for an effect if propensities ``e`` are given, else by the criterion's plan."""
-    if e is not None:
-        groups = None if policy.by is None else groups_of(people, policy.by)
-        worth = size_measure(policy.target, e, people.problem.pool.t, groups=groups) * people.weights
-        return worth * (1.0 if people.sd is None else people.sd) / np.sqrt(people.modelled_response)
-    picks = np.concatenate([_NO_UNITS, *ranked.rounds().filled])
-    return np.isin(np.arange(len(people)), picks).astype(float)
+def _size_for_effect(people: SamplingFrame, policy: Policy, e: PerArmChance) -> Outcomes:
+    """Return size measures for the average effect, (n,), from propensity scores ``e``."""
+    groups = None if policy.by is None else groups_of(people, policy.by)
+    worth = size_measure(policy.target, e, people.problem.pool.t, groups=groups) * people.weights
+    return worth * (1.0 if people.sd is None else people.sd) / np.sqrt(people.modelled_response)
 
 
 def groups_of(people: SamplingFrame, by: str) -> np.ndarray:
@@ -262,7 +277,7 @@ def groups_of(people: SamplingFrame, by: str) -> np.ndarray:
     return column.astype(object).where(column.notna(), MISSING).to_numpy()
 
 
-def _allocation(units: SamplingUnits, policy: Policy, strata: Arms, money: float, ranked: GreedyPlan) -> Counts:
+def _allocation(units: SamplingUnits, policy: Policy, strata: Arms, money: float) -> Counts:
     """Return the allocation to strata, (strata,)."""
     people, size, own = units.people, units.size_measure, strata >= 0
 
@@ -280,14 +295,7 @@ def _allocation(units: SamplingUnits, policy: Policy, strata: Arms, money: float
     each, answering = mean(people.cost), mean(people.response)
     inside = [strata == k for k in range(len(each))]
     totals = [mean_costs(size[k], people.cost[k], policy.uniform) for k in inside]
-    try:
-        numbers = _nothing_bought(people, policy, strata, each, answering, money, totals)
-    except Conflict as found:
-        try:
-            Purchases(ranked.demands, ranked.cost, ranked.state.labelled, ranked.clusters)
-        except Conflict as also:  # infeasible without a sample, too
-            raise Conflict(replace(also.found, nearest=found.found.nearest)) from found
-        raise Conflict(found.found, "sample", f", or {_WITHOUT}") from found
+    numbers = _nothing_bought(people, policy, strata, each, answering, money, totals)
     for k in range(len(each)):
         if not numbers.buy(k):
             is_small = numbers.is_short and money < policy.budget

@@ -7,28 +7,18 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
-from macal import acquisition
-from macal.acquisition import PoolState, Restriction
-from macal.acquisition.plans import check_arms
 from macal.arguments import Positive, hinted
 from macal.registry import check_known
-from macal.shapes import Indices, Outcomes, Rows
 from macal.survey.answers import by_name, outcome_of
-from macal.survey.audit import PlanTrace, audit_plan
+from macal.survey.audit import audit_plan
 from macal.survey.campaign import NEVER, CampaignState, Correction, name_phrase
+from macal.survey.designs import design_of, design_under, selection_task
 from macal.survey.facts import count_phrase
 from macal.survey.forecast import budget_for
-from macal.survey.greedy import GreedyPlan
-from macal.survey.policy import Policy
-from macal.survey.reserves import NO_RESERVE, reserves
-from macal.survey.sampling_design import SamplingDesign, SamplingUnits, assign_reserves, draw_rounds, sampling_design
-from macal.survey.sampling_frame import SamplingFrame
-from macal.survey.tables.sample import audit_sample, sample_in_memory
+from macal.survey.tables.sample import audit_sample
 
 AUDIT_SIZE = 10_000
-_OF_RESERVES = ["reserve", "reserve_weight"]
 CHANGES = ("outcome", "withdrawn", NEVER)
 
 
@@ -125,79 +115,8 @@ def replanned(
 ) -> CampaignState:
     """Plan the remaining rounds again; see :meth:`macal.survey.planner.Planner.replan`."""
     changed = {name: value for name, value in (("budget", budget), ("quotas", quotas)) if value is not None}
-    if changed and campaign.policy.draw is not None:
-        raise ValueError(
-            "a sample is drawn once, so budget and quotas cannot change; without draw they can (--criterion"
-            f" {acquisition.DEFAULT})"
-        )
-    campaign = campaign.evolve(policy=replace(campaign.policy, **changed)) if changed else campaign
-    people, policy, old = campaign.people, campaign.policy, campaign.fielded
-    known, refused, money = campaign.committed, campaign.refused, policy.budget - campaign.spent
-    some, rows = _searched(campaign, np.concatenate([known, refused]))
-    place = np.full(len(people), -1)
-    place[rows] = np.arange(len(rows))
-    out = np.union1d(refused, _called(campaign))
-    out = place[out][place[out] >= 0]
-    task = _task(policy, campaign.asked, some, place[known], out, money)
-    made, chosen = None, None
-    if policy.draw is None:
-        rounds = task.rounds()
-        batches, made = rounds.filled, PlanTrace(some, place[known], out, money, rounds.purchases)
-    elif campaign.plan is None:
-        chosen = sampling_design(people, policy, task)
-        batches = draw_rounds(people, policy, chosen)
-    else:
-        later = campaign.plan[campaign.plan["round"] > campaign.asked]
-        batches = [people.positions(part.index, "the plan") for _, part in later.groupby("round")]
-    parts = [_rows(campaign, rows[batch], k, chosen) for k, batch in enumerate(batches, campaign.asked + 1)]
-    new = pd.concat(parts) if parts else _rows(campaign, refused[:0], 0, chosen)
-    if campaign.is_uncertain and policy.draw is not None:
-        new = new.join(campaign.plan[_OF_RESERVES] if chosen is None else _drawn_reserves(campaign, new.index, chosen))
-    elif campaign.is_uncertain:
-        still = [] if old is None else old["reserve"].dropna()
-        gone = np.concatenate([known, refused, people.positions(still, "the plan")])
-        new["reserve"] = _reserves(campaign, new.index, gone)
-        old = None if old is None else _still_reserves(campaign, old, new.index)
-    among = len(some) if len(some) < len(people) else None
-    plan = new if old is None else pd.concat([old, new])
-    chosen = redrawn(campaign).design if chosen is None else chosen
-    return campaign.evolve(
-        plan=plan, plan_trace=made, audit=None, searched=among, changed_since_plan=False, design=chosen
-    )
-
-
-def redrawn(campaign: CampaignState) -> CampaignState:
-    """Return a loaded campaign with its sampling design computed again.
-
-    It is unchanged without a draw, or if another version's design does not fit the plan's weights.
-    """
-    people, policy = campaign.people, campaign.policy
-    if policy.draw is None or campaign.plan is None or campaign.design is not None:
-        return campaign
-    try:
-        chosen = design_under(people, policy)
-    except ValueError:
-        return campaign
-    units = people.positions(campaign.plan.index, "the plan")
-    weights = 1.0 if people.first_phase is None else people.first_phase.weights[units]
-    same = np.allclose(chosen.inclusion_of(units) * campaign.plan["weight"].to_numpy(), weights)
-    return campaign.evolve(design=chosen) if same else campaign
-
-
-def _called(campaign: CampaignState) -> Indices:
-    """Return pending reserves and eligible members of their clusters, who are not planned again."""
-    people = campaign.people
-    lots = people.cluster_labels()
-    called = np.flatnonzero(np.isin(lots, lots[people.positions(campaign.reserves_pending, "the plan")]))
-    return np.setdiff1d(called, np.concatenate([campaign.committed, people.included]))
-
-
-def design_under(people: SamplingFrame, policy: Policy, lots: SamplingUnits | None = None) -> SamplingDesign:
-    """Return the sampling design under the policy's budget."""
-    none = np.empty(0, np.int64)
-    return sampling_design(
-        people, policy, _task(policy, 0, people, people.problem.start, none, float(policy.budget)), lots
-    )
+    design = design_of(campaign.policy)
+    return design.plan_rounds(design.with_changes(campaign, changed) if changed else campaign)
 
 
 def corrected(
@@ -235,10 +154,7 @@ def corrected(
     if change == NEVER:
         for answers in told.values():
             answers.pop(name, None)
-        left_out = (plan.index == name) & (plan["round"] <= campaign.asked)
-        later = plan.assign(round=plan["round"].mask(left_out, campaign.asked + 1))
-        is_drawn = campaign.policy.draw is not None
-        plan = later.sort_values("round", kind="stable") if is_drawn else plan[~left_out]
+        plan = design_of(campaign.policy).without(campaign, name)
     else:
         value = outcome_of(name, outcome, None) if change == "outcome" else None
         if change == "outcome" and value is None:
@@ -300,93 +216,9 @@ def audit_of(campaign: CampaignState) -> CampaignState:
     rivals = (
         campaign.table.rivals if own else audit_sample(campaign.people.table, campaign.sample_request(1, AUDIT_SIZE))
     )
-    task = partial(_task, campaign.policy, campaign.asked, money=made.money)
+    task = partial(selection_task, campaign.policy, campaign.asked, money=made.money)
     if not len(rivals):
         raise ValueError(
             "nothing to audit with: a sample from a campaign's file has no audit sample; sample the table again"
         )
     return campaign.evolve(audit=audit_plan(made, made.people.extended_by(rivals, campaign.columns), task))
-
-
-def _searched(campaign: CampaignState, needed: Rows) -> tuple[SamplingFrame, Indices]:
-    """Return the units to plan among, all or a sample with the needed ones, and their places, (k,)."""
-    most, response = campaign.policy.searched, campaign.people.response.copy()
-    told = [name for name, outcome in campaign.answers.items() if outcome is not None]
-    response[campaign.people.positions(told, "the plan")] = 1.0  # an observed answer has probability 1
-    people = replace(campaign.people, response=response)
-    if people.first_phase is not None or len(people) <= most:
-        return people, np.arange(len(people))
-    rows, phase = sample_in_memory(people.table, campaign.sample_request(int(most), 0), needed)
-    return people.restricted_to(rows, phase), rows
-
-
-def _task(
-    policy: Policy, asked: int, people: SamplingFrame, known: Indices, refused: Rows, money: float, **seen: Any
-) -> GreedyPlan:
-    """Return the planning task; ``seen`` are fields of an audit's restriction."""
-    spread = np.random.default_rng([policy.seed, asked] if asked else policy.seed)
-    split = people.problem.pool
-    weights = None if people.first_phase is None else people.first_phase.weights
-    state = PoolState(
-        split.x.astype(np.float64), split.t, known, spread, restriction=Restriction(**{"weights": weights} | seen)
-    )
-    demands = people.demands(max(money, 0.0), policy.parsed, policy.cluster_rule, policy.batch_cost, known, refused)
-    if money != policy.budget:
-        demands[0] = replace(demands[0], name=f"a budget of {policy.budget:g}, of which {max(money, 0.0):g} is unspent")
-    clusters = people.cluster_ids(policy.cluster_rule, known, refused)
-    cost, heads = (people.of_clusters(clusters, values) for values in (people.cost, np.ones(len(people))))
-    price = cost / heads / people.response
-    first = np.setdiff1d(people.included, np.concatenate([known, refused]))
-    criterion = acquisition.get(policy.criterion, **policy.parameters)
-    check_arms(criterion, split.t)
-    price /= price.min()
-    return GreedyPlan(
-        criterion, state, demands, people.cost, price, clusters, first, policy.batch_size, policy.batch_cost
-    )
-
-
-def _rows(campaign: CampaignState, units: Indices, number: int, chosen: SamplingDesign | None) -> pd.DataFrame:
-    """Return a round of a plan."""
-    people, columns = campaign.people, campaign.columns
-    arms = pd.Index(people.arms)[people.problem.pool.t[units]]
-    rows = {"round": number, columns.treatment: arms, "cost": people.cost[units]}
-    rows |= {"response": people.response[units]} if campaign.is_uncertain else {}
-    rows |= {} if campaign.policy.draw is None else {"weight": _weights(campaign, units, chosen)}
-    return pd.DataFrame(rows, index=people.table.index[units])
-
-
-def _weights(campaign: CampaignState, units: Indices, chosen: SamplingDesign | None) -> Outcomes:
-    """Return weights of sampled units over both phases, (k,)."""
-    people = campaign.people
-    if chosen is None:
-        return campaign.planned["weight"].loc[people.table.index[units]].to_numpy()
-    return (1 if people.first_phase is None else people.first_phase.weights[units]) / chosen.inclusion_of(units)
-
-
-def _drawn_reserves(campaign: CampaignState, asked: pd.Index, chosen: SamplingDesign) -> pd.DataFrame:
-    """Return names and weights of a sample's reserves; None and 0 without one."""
-    names, places = campaign.people.table.index, campaign.people.positions(asked, "the plan")
-    found = assign_reserves(campaign.policy, chosen)
-    rest = np.array([found.get(unit, NO_RESERVE) for unit in places.tolist()], np.int64)
-    weights = np.zeros(len(rest))
-    weights[rest != NO_RESERVE] = _weights(campaign, rest[rest != NO_RESERVE], chosen)
-    values = [[None if k == NO_RESERVE else names[k] for k in rest], weights]
-    return pd.DataFrame(
-        {name: pd.Series(v, asked, dtype=t) for name, v, t in zip(_OF_RESERVES, values, (object, float), strict=True)}
-    )
-
-
-def _reserves(campaign: CampaignState, asked: pd.Index, gone: Indices) -> pd.Series:
-    """Return names of the reserves, missing without one."""
-    people, policy = campaign.people, campaign.policy
-    units = reserves(people, policy.parsed, policy.cluster_rule, people.positions(asked, "the plan"), gone)
-    names = people.table.index
-    return pd.Series([None if k == NO_RESERVE else names[k] for k in units], asked, dtype=object)
-
-
-def _still_reserves(campaign: CampaignState, old: pd.DataFrame, asked: pd.Index) -> pd.DataFrame:
-    """Return earlier rounds without reserves who, or whose cluster, are planned now."""
-    people = campaign.people
-    lots = people.cluster_labels()
-    taken = people.table.index[np.isin(lots, lots[people.positions(asked, "the plan")])]
-    return old.assign(reserve=old["reserve"].where(~old["reserve"].isin(list(taken)), None))

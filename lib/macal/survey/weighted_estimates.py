@@ -84,7 +84,7 @@ def weighted_estimates(
     people = campaign.people
     given = {"target": target if target != "all" else None, "by": by, "bounds": bounds, "looks": looks}
     _check(people, y, **given)
-    if campaign.policy.draw is None:
+    if not campaign.policy.is_drawn:
         unused = [name for name, value in given.items() if value is not None]
         return WeightedEstimates(facts=(Fact(words.nobody_drawn, unused=unused),) if unused else ())
     if not campaign.asked:

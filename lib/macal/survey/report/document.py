@@ -154,7 +154,7 @@ class Report:
 
     def _expected(self) -> list[str]:
         """Return expected answers by arm, group and cluster, and the expected width."""
-        if self.campaign.policy.draw is None:
+        if not self.campaign.policy.is_drawn:
             return []
         found = forecast(self.campaign)
         table = expected_responses(self.campaign).map(number)
@@ -178,7 +178,7 @@ class Report:
     def _rule(self) -> list[str]:
         """Return how people are selected."""
         policy = self.campaign.policy
-        return [f"Selected by {how(policy)}.", CRITERIA[policy.criterion].factory.reason * follows(policy)]
+        return [f"Selected by {how(policy)}.", CRITERIA[policy.rule].factory.reason * follows(policy)]
 
     def _why(self, unit: int, new: float) -> dict[str, object]:
         people, names = self.people, self.people.table.index

@@ -41,7 +41,7 @@ def settings(campaign: CampaignState) -> dict[str, str]:
         "reserves": f"{reserves:,}" if reserves else "",
         "answers corrected": f"{mended:,}" if mended else "",
         "rounds recounted": f"{recounted:,}" if recounted else "",
-        "estimation of effects": "weights (1 / inclusion probability)" if policy.draw else "outcome model",
+        "estimation of effects": "weights (1 / inclusion probability)" if policy.is_drawn else "outcome model",
     }
     return {what: words for what, words in told.items() if words}
 
@@ -51,24 +51,29 @@ _CLUSTERS = {"whole": "whole clusters", "one": "at most one person per cluster"}
 
 def ruled(policy: Policy) -> str:
     """Return the name and source of the rule."""
-    entry = CRITERIA[policy.criterion]
+    entry = CRITERIA[policy.rule]
     return entry.label + f" ({entry.source})" * (entry.source != "–")
 
 
 def follows(policy: Policy) -> bool:
     """Return whether the rule affects the selection."""
-    return policy.draw is None or (policy.draw == "criterion" and policy.uniform < 1)
+    return not policy.is_for_effect and (not policy.is_drawn or policy.uniform < 1)
 
 
 def how(policy: Policy) -> str:
     """Return how people were selected."""
+    if policy.is_for_effect:
+        target = f" in {TARGET_PHRASES[policy.target]}" + f" and in each group of {policy.by}" * (policy.by is not None)
+        return _sampled(policy, f"the variance of the average effect{target}")
     given = f" with {', '.join(f'{k} = {v}' for k, v in policy.parameters.items())}" * bool(policy.parameters)
     rule = f"{ruled(policy)}{given}"
-    if policy.draw is None:
-        is_random = CRITERIA[policy.criterion].factory.stochastic
-        return f"{rule}, seed {policy.seed}" if is_random else f"{rule}, greedily by gain per cost"
-    target = f" in {TARGET_PHRASES[policy.target]}" + f" and in each group of {policy.by}" * (policy.by is not None)
-    rest = rule if policy.draw == "criterion" else f"the variance of the average effect{target}"
+    if policy.is_drawn:
+        return _sampled(policy, rule)
+    is_random = CRITERIA[policy.rule].factory.stochastic
+    return f"{rule}, seed {policy.seed}" if is_random else f"{rule}, greedily by gain per cost"
+
+
+def _sampled(policy: Policy, rest: str) -> str:
     return f"a probability sample, seed {policy.seed}: {policy.uniform:.0%} allocated uniformly" + (
         f", the rest by {rest}" * (policy.uniform < 1)
     )
