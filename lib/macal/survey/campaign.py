@@ -22,7 +22,7 @@ from macal.survey.audit import Audit, PlanTrace
 from macal.survey.constraints import Range
 from macal.survey.facts import count_phrase
 from macal.survey.policy import Policy
-from macal.survey.sampling_design import SamplingDesign
+from macal.survey.sampling_design import SamplingDesign, ineligible, representatives
 from macal.survey.sampling_frame import Columns, SamplingFrame
 from macal.survey.tables import frames
 from macal.survey.tables.sample import Sample, SampleRequest
@@ -186,6 +186,21 @@ class CampaignState:
         _check_cells(table, [*used, *(table.columns if covariates is None else covariates)])
         return SamplingFrame.of(table, self.columns)
 
+    @cached_property
+    def representatives(self) -> Indices:
+        """The first unit of each unit's whole cluster, else the unit itself, (n,)."""
+        return representatives(self.people, self.policy)
+
+    @cached_property
+    def ineligible(self) -> Indices:
+        """Excluded units, and others in their whole clusters, (k,)."""
+        return ineligible(self.people, self.policy)
+
+    @cached_property
+    def eligible(self) -> Indices:
+        """All other units, those with an outcome too, (k,)."""
+        return np.setdiff1d(np.arange(len(self.people)), self.ineligible)
+
     @property
     def is_sample(self) -> bool:
         """Whether the table is a sample of a larger one."""
@@ -202,29 +217,29 @@ class CampaignState:
             raise ValueError(NOTHING)
         return self.plan
 
-    @property
+    @cached_property
     def fielded(self) -> pd.DataFrame | None:
         """Fielded rounds of the plan; None before planning."""
         return None if self.plan is None else self.plan[self.plan["round"] <= self.asked]
 
-    @property
+    @cached_property
     def is_uncertain(self) -> bool:
         """Whether some may not answer."""
         return bool((self.people.response < 1).any())
 
-    @property
+    @cached_property
     def committed(self) -> Indices:
         """Units with an outcome, or pending."""
         waiting = [] if self.fielded is None else [name for name in self.fielded.index if name not in self.answers]
         told = [name for name, outcome in self.answers.items() if outcome is not None]
         return np.concatenate([self.people.problem.start, self.people.positions([*told, *waiting], "the plan")])
 
-    @property
+    @cached_property
     def refused(self) -> Indices:
         """Units that refused."""
         return self.people.positions([name for name, outcome in self.answers.items() if outcome is None], "the plan")
 
-    @property
+    @cached_property
     def spent(self) -> float:
         """Money spent so far; refusals are free if only answers are paid, withdrawn answers are not."""
         if self.fielded is None:
@@ -232,7 +247,7 @@ class CampaignState:
         names, free = dict.fromkeys([*self.fielded.index, *self.answers]), self.unpaid
         return float(self.people.cost[self.people.positions([n for n in names if n not in free], "the plan")].sum())
 
-    @property
+    @cached_property
     def unpaid(self) -> set[Any]:
         """Names of unpaid refusals, if only answers are paid; withdrawn answers were paid."""
         if self.policy.pay != "answered":
@@ -245,7 +260,7 @@ class CampaignState:
                 paid.add(one.name)
         return {name for name, outcome in self.answers.items() if outcome is None} - paid
 
-    @property
+    @cached_property
     def reserves_used(self) -> dict[Any, int]:
         """Reserves that have answered or refused, by name, and the round that they joined."""
         if "reserve" not in self.planned:
@@ -267,7 +282,7 @@ class CampaignState:
         there = {*self.planned.index, *self.reserves_used}
         return {name: max(self.asked, 1) for name in self.answers if name not in there}
 
-    @property
+    @cached_property
     def round_of(self) -> dict[Any, int]:
         """Round of each unit in the plan, used as a reserve, or in :attr:`outside_plan`, by name."""
         plan = zip(self.planned.index, self.planned["round"], strict=True)
@@ -285,7 +300,7 @@ class CampaignState:
         spent, budget = self.spent, self.policy.budget
         return "" if spent <= budget * (1 + 1e-9) else f"overspent: {spent:,.10g} of a budget of {budget:,.10g}"
 
-    @property
+    @cached_property
     def outcomes(self) -> Outcomes:
         """Outcome of each unit, (n,), NaN if unknown."""
         people, y = self.people, np.full(len(self.people), np.nan)
@@ -331,7 +346,7 @@ class CampaignState:
             )
         return self.evolve(columns=replace(self.columns, reference=reference), design=None)
 
-    @property
+    @cached_property
     def rounds(self) -> pd.DataFrame:
         """One row per round, with units outside the plan.
 

@@ -231,9 +231,7 @@ def roles(options: argparse.Namespace) -> None:
 def _loaded(options: argparse.Namespace) -> Planner:
     """Return a campaign from its file, which holds the sample if it was planned on one."""
     content = record.read(options.campaign)
-    if content.get("sample"):
-        return Planner.load(options.campaign, None)
-    return Planner.load(options.campaign, frames.read(options.table))
+    return Planner.of(record.campaign_of(content, None if content["sample"] else frames.read(options.table)))
 
 
 def _saved(
@@ -241,14 +239,19 @@ def _saved(
     step: Callable[[Planner], Any],
     files: Callable[[Planner], Mapping[Path, bytes]] = lambda _: {},
     may: Callable[[], None] = lambda: None,
+    planner: Planner | None = None,
 ) -> Planner:
-    """Take a step of a campaign and write it with other files; start again if another process has written."""
+    """Take a step of a campaign and write it with other files; start again if another process has written.
+
+    ``planner``: the campaign, if it was read before.
+    """
     while True:
-        planner = _loaded(options)
+        planner = _loaded(options) if planner is None else planner
         step(planner)
         try:
             planner.campaign = record.saved(planner.campaign, options.campaign, files(planner), may)
         except record.Stale:
+            planner = None
             continue
         return planner
 
@@ -274,7 +277,7 @@ def observe(options: argparse.Namespace) -> None:
         beside, later = _beside(planner, first, others), _not_asked(planner, first, options.through)
         planner.observe(given.drop([*beside, *later.index]), options.through)
 
-    planner = _saved(options, step)
+    planner = _saved(options, step, planner=planner)
     if before and (new := [repr(one) for one in outcomes if repr(one) not in before]):
         what = "is another outcome" if len(new) == 1 else "are other outcomes"
         print(f"{name_phrase(new)} {what} than {name_phrase(before)}")

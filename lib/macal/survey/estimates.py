@@ -25,7 +25,6 @@ from macal.survey.inference import (
 from macal.survey.inference.targets import all_equal
 from macal.survey.inference.weighted import arm_name
 from macal.survey.notes import excluded
-from macal.survey.sampling_design import ineligible
 from macal.survey.tables import frames
 from macal.survey.weighted_estimates import WeightedEstimates, weighted_estimates
 
@@ -156,7 +155,7 @@ def estimate_effects(
     (fitted,) = model.fit([models.Task(units, seed=campaign.policy.seed)])
     variation = heterogeneity_test(model, units, campaign.policy.seed)
     labels = {stage: np.union1d(known, asked[mine[asked]]) for stage, asked in plan.items()}
-    weights = people.weights * ~np.isin(np.arange(len(people)), ineligible(people, campaign.policy))
+    weights = people.weights * ~np.isin(np.arange(len(people)), campaign.ineligible)
     sds = {stage: posterior_sd(fitted.prior, pool.x, t, units, weights) for stage, units in labels.items()}
     belief = EffectPosterior(fitted.predict(pool.x).tau, sds["now"], weights=weights)
     paid = people.positions([] if campaign.fielded is None else campaign.fielded.index, "the plan")
@@ -200,7 +199,7 @@ def exclusion_notes(campaign: CampaignState) -> list[Fact]:
     """Return units without effects: ineligible ones, arms without answers, groups in which no one answered."""
     people, told = campaign.people, campaign.estimable_arms
     said = [Fact(words.arm_without_answers, arm=arm) for arm in people.arms[1:] if arm not in told]
-    if out := ineligible(people, campaign.policy).size:
+    if out := campaign.ineligible.size:
         sample = people.first_phase is not None
         said.append(Fact(words.averages_leave_out, people=out, of=len(people), sample=sample))
     *_, known = excluded(campaign)

@@ -28,7 +28,6 @@ from macal.survey.policy import Policy
 from macal.survey.sampling_design import (
     SamplingDesign,
     SamplingUnits,
-    eligible,
     groups_of,
     propensities,
     sampling_units,
@@ -155,7 +154,7 @@ def forecast(campaign: CampaignState) -> Forecast | None:
         crowd, in_sd = _crowd(people, policy, chosen.units)
     except ValueError:  # propensity scores cannot be estimated, or miss the total
         return None
-    rows, clustered = _counted(people, policy, chosen.units), crowd.cluster is not None
+    rows, clustered = _counted(chosen.units), crowd.cluster is not None
     crowd, chances = replace(crowd, response=_heard(campaign)[rows]), chosen.inclusion_of(rows)
     money = float((crowd.times * crowd.cost * crowd.free) @ chances)
     others = crowd.simple(money), crowd.equal(money)
@@ -186,14 +185,13 @@ def without_dear(
     ranges = pd.Series(cost[own]).groupby(chosen.strata[own]).agg(np.ptp)
     if not dear.size or ranges.max() <= 0.1 * float(policy.budget):
         return None
-    out = np.union1d(chosen.units.people.excluded, dear)
-    others = replace(chosen.units, people=replace(chosen.units.people, excluded=out))
     units = chosen.units.members(dear)
-    rest = replace(people, excluded=np.union1d(people.excluded, units))
+    out = np.union1d(chosen.units.people.excluded, units)
+    others = replace(chosen.units, people=replace(chosen.units.people, excluded=out))
     try:
         one, other = (
-            _crowd(who, policy, drawn.units)[0].width(drawn.inclusion_of(_counted(who, policy, drawn.units)))
-            for who, drawn in ((people, chosen), (rest, design_of(others)))
+            _crowd(people, policy, drawn.units)[0].width(drawn.inclusion_of(_counted(drawn.units)))
+            for drawn in (chosen, design_of(others))
         )
     except ValueError:  # no feasible plan, or no width, without them
         return None
@@ -217,7 +215,7 @@ def budget_for(
             f" (outcome, --outcome) known for at least {MIN_ANSWERS} people in each arm"
         )
     _check("all answers together", crowd, np.ones(len(crowd.t)), wanted)
-    rows, price = _counted(people, policy, units), units.people.cost[strata_of(units.people, policy, units.others) >= 0]
+    rows, price = _counted(units), units.people.cost[strata_of(units.people, policy, units.others) >= 0]
     if not price.size:
         raise ValueError("no one is left to survey; exclude fewer")
     step, top = float(price.min()), int(np.ceil((price.sum() + np.ptp(price)) / price.min()))
@@ -254,15 +252,15 @@ def _check(whose: str, crowd: _TargetPopulation, chances: Outcomes, wanted: floa
         )
 
 
-def _counted(people: SamplingFrame, policy: Policy, units: SamplingUnits) -> Indices:
+def _counted(units: SamplingUnits) -> Indices:
     """Return units in the average that are, or represent, a sampling unit, (k,)."""
-    rows = eligible(people, policy)
+    rows = np.setdiff1d(np.arange(len(units.people)), units.people.excluded)
     return rows[units.representative[rows] >= 0]
 
 
 def _crowd(people: SamplingFrame, policy: Policy, units: SamplingUnits) -> tuple[_TargetPopulation, bool]:
     """Return the units in the average, and whether their residual s.d. is unknown and set to 1."""
-    rows, t = _counted(people, policy, units), people.problem.pool.t
+    rows, t = _counted(units), people.problem.pool.t
     e = propensities(people, policy) if units.propensity is None else units.propensity
     guess, explained = _residual_sd(people, policy)
     sd = people.sd if guess is None else guess[t]
@@ -333,7 +331,7 @@ def _residual_sd(people: SamplingFrame, policy: Policy) -> tuple[PerArm | None, 
 
 def _heard(campaign: CampaignState) -> Outcomes:
     """Return response probabilities, (n,), scaled by arm to answers that came or may come, of those once expected."""
-    people, rows, t = campaign.people, eligible(campaign.people, campaign.policy), campaign.people.problem.pool.t
+    people, rows, t = campaign.people, campaign.eligible, campaign.people.problem.pool.t
     planned, start = people.positions(campaign.planned.index, "the plan"), people.problem.start
     once, now, response = np.zeros(len(people)), _answering(campaign), people.modelled_response.copy()
     once[planned], now[start] = people.response[planned], 0.0
@@ -358,7 +356,7 @@ def expected_responses(campaign: CampaignState) -> pd.DataFrame:
 
     Rows: all units; each group of ``by``; the number of clusters with answers, if there are clusters.
     """
-    people, by, rows = campaign.people, campaign.policy.by, eligible(campaign.people, campaign.policy)
+    people, by, rows = campaign.people, campaign.policy.by, campaign.eligible
     t, found = people.problem.pool.t[rows], _answering(campaign)[rows]
     arms = [f"{campaign.columns.treatment} = {arm}" for arm in people.arms]
     parts = {_ALL_UNITS: np.ones(len(rows), bool)}
@@ -396,7 +394,7 @@ def _too_unequal(campaign: CampaignState) -> list[Fact]:
     if stood := list(campaign.reserves_used):
         instead = plan.dropna(subset="reserve").set_index("reserve")["reserve_weight"]
         weight[people.positions(stood, "the plan")] = instead.loc[stood].to_numpy()
-    weight[np.setdiff1d(np.arange(len(people)), eligible(people, policy))] = 0.0
+    weight[campaign.ineligible] = 0.0
     # weight of an answer: weight h / e over its response probability
     weight *= size_measure(policy.target, e, t) / people.modelled_response
     arms = len(people.arms)

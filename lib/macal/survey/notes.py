@@ -12,7 +12,6 @@ from macal.survey.designs import design_under
 from macal.survey.facts import Fact
 from macal.survey.forecast import missing_interval_notes, without_dear
 from macal.survey.inference.weighted import unpredicted
-from macal.survey.sampling_design import eligible, ineligible
 
 _WORTH_IT = 0.95  # of the width, above which a narrower interval is not worth a sentence
 
@@ -59,7 +58,7 @@ def _drawn(campaign: CampaignState) -> list[Fact]:
     if campaign.columns.cluster is None:
         return []
     mine, chances = people.positions(plan.index, "the plan"), 1 / plan["weight"]
-    free = np.setdiff1d(eligible(people, policy), people.problem.start)
+    free = np.setdiff1d(campaign.eligible, people.problem.start)
     (drawn, alone), (every, single) = (_count_clusters(people.clusters[units]) for units in (mine, free))
     arms = pd.Series(people.problem.pool.t).groupby(people.clusters).nunique().drop(-1, errors="ignore")
     of_one = bool(single + every < len(free) and arms.max() == 1)
@@ -94,7 +93,7 @@ def excluded(campaign: CampaignState) -> tuple[int, int, int]:
     """Return numbers of excluded people without outcome, others in their whole clusters, and excluded with one."""
     people = campaign.people
     marked = len(np.setdiff1d(people.excluded, people.problem.start))
-    return marked, len(ineligible(people, campaign.policy)) - marked, len(people.excluded) - marked
+    return marked, len(campaign.ineligible) - marked, len(people.excluded) - marked
 
 
 def _refusing(campaign: CampaignState) -> list[Fact]:
@@ -110,7 +109,7 @@ def _refusing(campaign: CampaignState) -> list[Fact]:
 def _no_reserves(campaign: CampaignState) -> list[Fact]:
     """Return why there are no reserves, although some may not answer."""
     people, policy, plan = campaign.people, campaign.policy, campaign.planned
-    free = np.setdiff1d(eligible(people, policy), people.problem.start)
+    free = np.setdiff1d(campaign.eligible, people.problem.start)
     if "reserve" not in plan or plan["reserve"].notna().any() or (people.response[free] == 1).all():
         return []
     if campaign.columns.cluster is not None and policy.cluster_rule == "whole":

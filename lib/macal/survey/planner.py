@@ -299,8 +299,13 @@ class Planner:
             Damaged: the file is no campaign, or not as it was written.
             ValueError: another table.
         """
+        return cls.of(record.campaign_of(record.read(Path(path)), table))
+
+    @classmethod
+    def of(cls, campaign: CampaignState) -> "Planner":
+        """Take up a campaign."""
         planner = cls.__new__(cls)
-        planner.campaign = record.campaign_of(record.read(Path(path)), table)
+        planner.campaign = campaign
         return planner
 
     @property
@@ -328,7 +333,7 @@ class Planner:
 
         See :attr:`macal.survey.campaign.CampaignState.rounds`.
         """
-        return self.campaign.rounds
+        return self.campaign.rounds.copy()
 
     def spent(self) -> float:
         """Money for the units asked; not for refusals, where only answers are paid."""

@@ -186,11 +186,6 @@ def ineligible(people: SamplingFrame, policy: Policy) -> Indices:
     return np.flatnonzero(np.isin(heads, heads[out]))
 
 
-def eligible(people: SamplingFrame, policy: Policy) -> Indices:
-    """Return all other units, (k,): eligible ones and those with an outcome."""
-    return np.setdiff1d(np.arange(len(people)), ineligible(people, policy))
-
-
 def sampling_units(people: SamplingFrame, policy: Policy, picks: Indices | None = None) -> SamplingUnits:
     """Return the sampling units; under the cluster rule "one" the members are drawn here.
 

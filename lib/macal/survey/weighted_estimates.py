@@ -29,7 +29,7 @@ from macal.survey.inference import (
 from macal.survey.inference.nonresponse import outcome_range
 from macal.survey.inference.sequential import LOOKS
 from macal.survey.inference.targets import NO_RESPONSES, TARGETS
-from macal.survey.sampling_design import eligible, groups_of, representatives, strata_of
+from macal.survey.sampling_design import groups_of, strata_of
 from macal.survey.sampling_frame import SamplingFrame
 
 _NOTHING = 0.01  # of the answers
@@ -89,7 +89,7 @@ def weighted_estimates(
         return WeightedEstimates(facts=(Fact(words.nobody_drawn, unused=unused),) if unused else ())
     if not campaign.asked:
         return WeightedEstimates(facts=(Fact(words.nothing_asked),))
-    rows = eligible(people, campaign.policy)
+    rows = campaign.eligible
     survey = _survey(campaign, y, rows)
     try:
         estimate = average_effect(survey, target, arm, level)
@@ -166,7 +166,7 @@ def _saved(survey: Survey, estimate: Estimate, target: str, arm: int, level: flo
 
 def _survey(campaign: CampaignState, y: Outcomes, rows: Indices) -> Survey:
     """Return the survey of eligible units, in the order of ``rows``."""
-    people, plan, heads = campaign.people, campaign.planned, representatives(campaign.people, campaign.policy)
+    people, plan, heads = campaign.people, campaign.planned, campaign.representatives
     lots, share = heads[people.positions(plan.index, "the plan")], (_shares(campaign) or [1.0])[-1]
     out = plan[np.isin(lots, lots[plan["round"] <= campaign.asked])]  # clusters with a member surveyed
     stood = [name for name, k in campaign.reserves_used.items() if k <= campaign.asked]
@@ -202,8 +202,7 @@ def _survey(campaign: CampaignState, y: Outcomes, rows: Indices) -> Survey:
 
 def _shares(campaign: CampaignState) -> list[float]:
     """Return the share of sampling units fielded after each round so far."""
-    heads = representatives(campaign.people, campaign.policy)
-    lots = heads[campaign.people.positions(campaign.planned.index, "the plan")]
+    lots = campaign.representatives[campaign.people.positions(campaign.planned.index, "the plan")]
     begun = campaign.planned["round"].groupby(lots).min()  # a member may have been moved to a later round
     sizes = begun.value_counts().sort_index().cumsum()
     return (sizes[sizes.index <= campaign.asked] / sizes.iloc[-1]).tolist()

@@ -15,7 +15,6 @@ from macal.survey.constraints import Members
 from macal.survey.facts import Fact
 from macal.survey.inference.weighted import crossfit_outcomes
 from macal.survey.report import overlap
-from macal.survey.sampling_design import eligible
 from macal.survey.sampling_frame import SamplingFrame
 from macal.survey.tables import suspects
 from macal.survey.tables.roles import prepared
@@ -26,7 +25,7 @@ _ENOUGH, _HALF = 20, 0.5  # smallest number of answers, and explained share of v
 def warnings(campaign: CampaignState) -> list[Fact]:
     """Return warnings on a table and its answers; overlap is that of eligible units."""
     people = campaign.people
-    poor = overlap.warnings(people.restricted_to(eligible(people, campaign.policy)))
+    poor = overlap.warnings(people.restricted_to(campaign.eligible))
     suspect = suspects.warnings(people.table, people.roles)
     said = [one for seen in campaign.views for one in telling(seen)]
     return [*suspect, *covariate_outliers(people), *outcome_outliers(campaign), *poor, *dict.fromkeys(said)]
