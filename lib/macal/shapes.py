@@ -1,12 +1,12 @@
 """Named array types: the letters of the notation table, checked at run time in the tests.
 
-``n`` units, ``d`` covariates, ``m`` labelled units, ``k`` picked units, ``p`` features, ``s`` posterior samples. The
-last axis of ``Pair`` and of ``PairCov`` holds the two potential outcomes, control first. ``Cross`` is a kernel between
-units and labelled units, ``Gram`` among the latter.
+``n`` units, ``d`` covariates, ``m`` labelled units, ``k`` picked units, ``p`` features, ``s`` posterior samples or
+proxies, ``r`` constraints, ``h`` strata. The last axis of ``Pair`` and of ``PairCov`` holds the two potential outcomes,
+control first. ``Cross`` is a kernel between units and labelled units, ``Gram`` among the latter.
 """
 
 import numpy as np
-from jaxtyping import Float, Int, UInt8
+from jaxtyping import Bool, Float, Int, UInt8
 
 Covariates = Float[np.ndarray, "n d"]
 Centres = Float[np.ndarray, "m d"]
@@ -23,3 +23,12 @@ Gram = Float[np.ndarray, "m m"]
 Variances = Float[np.ndarray, "n"]
 Pair = Float[np.ndarray, "n 2"]
 PairCov = Float[np.ndarray, "n 2 2"]
+
+Money = Float[np.ndarray, "n"]
+Limits = Float[np.ndarray, "r"]
+Mask = Bool[np.ndarray, "n"]
+PerArm = Float[np.ndarray, "arms"]
+PerStratum = Float[np.ndarray, "h"]
+Counts = Int[np.ndarray, "h"]
+Totals = Float[np.ndarray, "_"]
+Proxies = Float[np.ndarray, "n s"]

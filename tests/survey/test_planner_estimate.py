@@ -237,10 +237,8 @@ def test_a_trial_says_its_chances():
 def test_of_a_sample_widths_are_those_of_the_people_of_its_table():
     planner, plan = make(budget=20, batch_size=20, criterion="qhte")
     planner.observe(plan.free + np.arange(20) % 3)
-    chances, campaign = np.linspace(0.1, 1, 200), planner.campaign.evolve()
-    campaign.__dict__["people"] = replace(
-        planner.people, first_phase=FirstPhase(chances, np.zeros(200, np.int64), 2000)
-    )
+    chances, campaign = np.linspace(0.1, 1, 200), planner.campaign.evolve(table=planner.campaign.table)
+    campaign._read["people"] = replace(planner.people, first_phase=FirstPhase(chances, np.zeros(200, np.int64), 2000))
     found = estimate_effects(campaign)
     widths = found.people.high - found.people.low
     assert found.projection.width["now"] == pytest.approx(np.average(widths, weights=1 / chances))

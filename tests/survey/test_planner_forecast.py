@@ -9,7 +9,7 @@ import pytest
 
 from macal import Planner
 from macal.__main__ import main
-from macal.survey import forecast, words
+from macal.survey import forecast, plan_words, words
 from macal.survey.forecast import expected_responses, missing_interval_notes
 from macal.survey.inference import crossfit_propensity
 from macal.survey.notes import notes
@@ -363,7 +363,8 @@ def test_facts_are_sentences_that_say_their_kind_and_values(tmp_path):
     planner = planned(people, budget=30, response=0.9, treatment="arm", reference="A")
     facts = {fact.kind: fact for fact in planner.facts()}
     assert facts["too_few_answers"].values["least"] == 10 and "unseen_causes" in facts
-    assert [str(fact) for fact in planner.facts()] == [getattr(words, f.kind)(**f.values) for f in planner.facts()]
+    said = vars(words) | vars(plan_words)
+    assert [str(fact) for fact in planner.facts()] == [said[fact.kind](**fact.values) for fact in planner.facts()]
     planner.save(tmp_path / "c.json")
     assert Planner.load(tmp_path / "c.json", people).facts() == planner.facts()
     rich = planned(people, budget=200, response=0.9)

@@ -14,11 +14,11 @@ from macal import Planner, metrics
 from macal.__main__ import main
 from macal.survey import Doubt, record
 from macal.survey.inference import StoppingRule
+from macal.survey.plan_words import unseen_causes
 from macal.survey.report import data_warnings, document, overlap, page
 from macal.survey.report.document import Report
 from macal.survey.report.protocol import settings
 from macal.survey.tables.sample import FirstPhase
-from macal.survey.words import unseen_causes
 
 EVIL = "</td><script>alert(1)</script>"
 

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from macal.acquisition import PoolState
+from macal.acquisition import PoolState, Restriction
 from macal.acquisition.design import FixedALC
 from macal.posterior import Prior
 from macal.shapes import Indices, Rows
-from macal.survey import table_words
+from macal.survey import plan_words
 from macal.survey.facts import Fact
 from macal.survey.greedy import GreedyPlan
 from macal.survey.inference import posterior_sd, rank_bounds
@@ -51,18 +51,18 @@ class Audit:
     def facts(self) -> list[Fact]:
         """Return the audit as sentences with their values."""
         who = "clusters" if self.clusters else "people"
-        said = [Fact(table_words.made_from_sample)]
+        said = [Fact(plan_words.made_from_sample)]
         if len(self.ahead):
             best, bounds = float((np.array(self.ahead) == 0).mean()), np.array(self.bounds)
             ends = {"any_pick": float(bounds.max()), "half": float(np.median(bounds))}
-            said.append(Fact(table_words.compared_with_others, units=self.rivals, who=who, pairs=self.pairs, best=best))
-            said.append(Fact(table_words.at_most_better, level=1 - LEVEL, who=who, **ends))
+            said.append(Fact(plan_words.compared_with_others, units=self.rivals, who=who, pairs=self.pairs, best=best))
+            said.append(Fact(plan_words.at_most_better, level=1 - LEVEL, who=who, **ends))
         else:
-            said.append(Fact(table_words.no_audit_sample))
+            said.append(Fact(plan_words.no_audit_sample))
         if self.pairs and len(self.ahead):
-            said.append(Fact(table_words.better_pair_possible))
+            said.append(Fact(plan_words.better_pair_possible))
         if self.halves:
-            said.append(Fact(table_words.variance_left, share=self.open, halves=self.halves))
+            said.append(Fact(plan_words.variance_left, share=self.open, halves=self.halves))
         return said
 
 
@@ -85,7 +85,7 @@ class PlanTrace:
     purchases: Sequence[tuple[np.ndarray, bool]]
 
 
-AsTask = Callable[..., GreedyPlan]  # from people, known, refused, and fields of the restriction
+AsTask = Callable[..., GreedyPlan]  # from people, known, refused, and a restriction
 
 
 def audit_plan(made: PlanTrace, both: SamplingFrame, task: AsTask) -> Audit:
@@ -101,7 +101,8 @@ def audit_plan(made: PlanTrace, both: SamplingFrame, task: AsTask) -> Audit:
     """
     people, n = made.people, len(made.people)
     weights = np.append(people.first_phase.weights, np.ones(len(both) - n))
-    again = task(both, made.known, made.refused, population=np.arange(n), weights=weights)
+    restriction = Restriction(population=np.arange(n), weights=weights)
+    again = task(both, made.known, made.refused, restriction=restriction)
     if again.criterion.stochastic:
         raise ValueError(f"{type(again.criterion).__name__} selects at random, so it cannot be audited")
     clusters = again.clusters if (again.clusters >= 0).any() else None

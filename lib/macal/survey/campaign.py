@@ -110,15 +110,15 @@ class CampaignState:
     searched: int | None = None
     changed_since_plan: bool = False
     by_outcome: Mapping[str, Mapping[Any, float | None]] = field(default_factory=lambda: MappingProxyType({}))
+    _read: dict[str, SamplingFrame] = field(default_factory=dict)
 
     def evolve(self, **changes: Any) -> "CampaignState":
         """Return a copy with changed fields; an unchanged table is not read again."""
         if "answers" in changes:
             changes["answers"] = MappingProxyType(dict(changes["answers"]))
-        other = replace(self, **changes)
-        if "people" in self.__dict__ and not {"table", "columns"} & set(changes):
-            other.__dict__["people"] = self.people
-        return other
+        if {"table", "columns"} & set(changes):
+            changes["_read"] = {}
+        return replace(self, **changes)
 
     @property
     def told(self) -> dict[str | None, Mapping[Any, float | None]]:
@@ -169,7 +169,7 @@ class CampaignState:
         counts = {one: sum(v is not None for v in told.values()) for one, told in self.by_outcome.items()}
         return f" ({', '.join(f'{one} {n:,}' for one, n in counts.items())})" * bool(counts)
 
-    @cached_property
+    @property
     def people(self) -> SamplingFrame:
         """The units of the table.
 
@@ -178,6 +178,11 @@ class CampaignState:
         """
         if self.table is None:
             raise ValueError(NOTHING)
+        if "people" not in self._read:
+            self._read["people"] = self._frame()
+        return self._read["people"]
+
+    def _frame(self) -> SamplingFrame:
         if self.is_sample:
             return SamplingFrame.of(self.table, self.columns)
         table, covariates = frames.as_pandas(self.table), self.columns.covariates

@@ -16,7 +16,7 @@ from macal.storage import atomic
 from macal.survey import record, steps
 from macal.survey.answers import by_name, check_arms, outcome_of
 from macal.survey.campaign import NEVER, name_phrase
-from macal.survey.estimates import MODEL_CAVEAT, Findings, estimate_effects, exclusion_notes, meant
+from macal.survey.estimates import Findings, estimate_effects, exclusion_notes, meant
 from macal.survey.facts import count_phrase
 from macal.survey.forecast import expected_responses
 from macal.survey.inference import StoppingRule
@@ -537,13 +537,11 @@ def _sentences(found: Findings) -> list[str]:
             f"average effect ({'weighted' if by == 'weights' else by}): {ends(one, held)}"
             for by, one in found.averages.items()
         ),
-        *([MODEL_CAVEAT] if not found.drawn and found.averages else []),
+        *filter(None, [found.caveat]),
         *(f"  {group}: {ends(one, 'interval')}" for group, one in found.design_based.groups.items()),
-        *([found.at_once] if found.at_once else []),
+        *filter(None, [found.at_once]),
         *found.design_based.facts,
-        *([f"Individual effects have no intervals: {found.no_interval_reason}."] if found.no_interval_reason else []),
-        *([found.variation.describe()] if found.variation else []),
-        *([found.verdict] if found.verdict else []),
+        *filter(None, [found.without_intervals, found.variation and found.variation.describe(), found.verdict]),
     ]
 
 

@@ -18,8 +18,8 @@ from time import process_time
 import numpy as np
 from scipy.optimize import LinearConstraint
 
-from macal.shapes import Indices
-from macal.survey.constraints import Constraint, Group, Money, Quota
+from macal.shapes import Indices, Money
+from macal.survey.constraints import Constraint, Group, Quota
 from macal.survey.feasible import Bounded, Effort
 
 _SECONDS = 2.0  # processor time for the search

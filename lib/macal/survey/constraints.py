@@ -9,16 +9,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Bool, Float
 from pandas.api.types import is_bool_dtype, is_numeric_dtype
 from scipy.sparse import coo_array, csr_array
 
 from macal.registry import UnknownName
-from macal.shapes import Arms, Indices
-
-Money = Float[np.ndarray, "n"]
-Limits = Float[np.ndarray, "r"]
-Members = Bool[np.ndarray, "n"]
+from macal.shapes import Arms, Indices, Limits, Mask, Money
 
 _VALUE = r'(?:"(?:[^"]|"")*"|(?![\s"])(?:[<>]=?)?[^<>=|]+?)'  # as >50K, or anything in quotes
 _VALUES = rf"(?P<values>{_VALUE}(?:\s*\|\s*{_VALUE})*)"
@@ -189,7 +184,7 @@ class Quota:
             members = quota.members(column, texts)
             yield Group(quota, members, weights, round(float(heads @ members))).demand()
 
-    def members(self, column: pd.Series, texts: pd.Series) -> Members:
+    def members(self, column: pd.Series, texts: pd.Series) -> Mask:
         """Return the mask of units with one of the values, (n,), in a column or in its texts."""
         inside = np.zeros(len(column), bool)
         for value in self.values:
@@ -270,7 +265,7 @@ class Group:
     """
 
     quota: Quota
-    members: Members
+    members: Mask
     weights: Money
     n_members: int
 

@@ -3,9 +3,10 @@
 Each plans a campaign's remaining rounds, names reserves, and says what may change later.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -26,12 +27,14 @@ from macal.survey.tables.sample import sample_in_memory
 _NO_UNITS = np.empty(0, np.int64)
 
 
-class Design(Protocol):
+class Design(ABC):
     """How units are selected."""
 
+    @abstractmethod
     def with_changes(self, campaign: CampaignState, changed: Mapping[str, Any]) -> CampaignState:
         """Return the campaign with changed settings, or raise ValueError."""
 
+    @abstractmethod
     def plan_rounds(self, campaign: CampaignState) -> CampaignState:
         """Return the campaign with its remaining rounds planned.
 
@@ -40,11 +43,12 @@ class Design(Protocol):
             ValueError: constraints that the design cannot meet.
         """
 
+    @abstractmethod
     def without(self, campaign: CampaignState, name: Any) -> pd.DataFrame:
         """Return the plan if a unit was left out of its round."""
 
 
-class GreedySelection:
+class GreedySelection(Design):
     """Units by the criterion's gain per cost, in view of the answers so far."""
 
     def with_changes(self, campaign: CampaignState, changed: Mapping[str, Any]) -> CampaignState:
@@ -77,7 +81,7 @@ class GreedySelection:
         return campaign.planned[~_left_out(campaign, name)]
 
 
-class ProbabilitySample:
+class ProbabilitySample(Design):
     """Units drawn once, with known inclusion probabilities."""
 
     def with_changes(self, campaign: CampaignState, changed: Mapping[str, Any]) -> CampaignState:
@@ -212,15 +216,20 @@ def _searched(campaign: CampaignState, needed: Rows) -> tuple[SamplingFrame, Ind
 
 
 def selection_task(
-    policy: Policy, asked: int, people: SamplingFrame, known: Indices, refused: Rows, money: float, **seen: Any
+    policy: Policy,
+    asked: int,
+    people: SamplingFrame,
+    known: Indices,
+    refused: Rows,
+    money: float,
+    restriction: Restriction | None = None,
 ) -> GreedyPlan:
-    """Return the task of a greedy plan; ``seen`` are fields of an audit's restriction."""
+    """Return the task of a greedy plan; an audit has a restriction of its own."""
     spread = np.random.default_rng([policy.seed, asked] if asked else policy.seed)
     split = people.problem.pool
-    weights = None if people.first_phase is None else people.first_phase.weights
-    state = PoolState(
-        split.x.astype(np.float64), split.t, known, spread, restriction=Restriction(**{"weights": weights} | seen)
-    )
+    if restriction is None:
+        restriction = Restriction(weights=None if people.first_phase is None else people.first_phase.weights)
+    state = PoolState(split.x.astype(np.float64), split.t, known, spread, restriction=restriction)
     demands = people.demands(max(money, 0.0), policy.parsed, policy.cluster_rule, policy.batch_cost, known, refused)
     if money != policy.budget:
         demands[0] = replace(demands[0], name=f"a budget of {policy.budget:g}, of which {max(money, 0.0):g} is unspent")

@@ -9,7 +9,7 @@ import pandas as pd
 
 from macal import models
 from macal.problem import Split
-from macal.shapes import Outcomes
+from macal.shapes import Indices
 from macal.survey import words
 from macal.survey.campaign import CampaignState
 from macal.survey.facts import Fact
@@ -17,7 +17,6 @@ from macal.survey.inference import (
     EffectPosterior,
     Estimate,
     HeterogeneityTest,
-    PosteriorSd,
     StoppingRule,
     heterogeneity_test,
     posterior_sd,
@@ -29,10 +28,6 @@ from macal.survey.tables import frames
 from macal.survey.weighted_estimates import WeightedEstimates, weighted_estimates
 
 _MAX_GROUPS = 20  # largest number of values that make groups
-MODEL_CAVEAT = (
-    "This interval assumes that the outcome model is right: on surfaces learnt from real outcomes, many such intervals"
-    " missed the truth."
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +45,7 @@ class Findings:
         projection: assuming that everyone surveyed answers: ``now``; ``asked``, once pending answers have come; after
             the ``next`` round; at the ``end`` of the plan: ``answers``, remaining ``cost``, mean ``width`` of
             individual intervals.
-        verdict: verdict of the stopping rule; on a probability sample by the interval of :attr:`weighted`.
+        verdict: verdict of the stopping rule, on a probability sample by :attr:`weighted`; empty without a rule.
         drawn: whether people are a probability sample, and averages weighted.
         variation: test whether effects vary; None if an arm has fewer than 10 answers.
         individual: whether the caller wants individual effects in any case.
@@ -63,7 +58,7 @@ class Findings:
     average: Estimate
     design_based: WeightedEstimates
     projection: pd.DataFrame
-    verdict: str
+    verdict: Fact | str
     variation: HeterogeneityTest | None = None
     drawn: bool = False
     no_interval_reason: str = ""
@@ -89,11 +84,19 @@ class Findings:
         return {} if self.weighted is None else {"weights": self.weighted}
 
     @property
-    def at_once(self) -> str:
-        """A sentence on intervals that are simultaneous over outcomes; else empty."""
-        is_one = self.level == 0.95 or not self.averages
-        each = f"The {100 * self.level:.4g}% intervals of a contrast are simultaneous 95% intervals over all outcomes"
-        return "" if is_one else f"{each} (Bonferroni)."
+    def caveat(self) -> Fact | str:
+        """What the model's average assumes; empty for a weighted one, or without an interval."""
+        return "" if self.drawn or not self.averages else Fact(words.wrong_model)
+
+    @property
+    def at_once(self) -> Fact | str:
+        """That intervals are simultaneous over outcomes; else empty."""
+        return "" if self.level == 0.95 or not self.averages else Fact(words.at_once, level=self.level)
+
+    @property
+    def without_intervals(self) -> Fact | str:
+        """Why individual effects have no intervals; else empty."""
+        return Fact(words.equal_answers, why=self.no_interval_reason) if self.no_interval_reason else ""
 
 
 def estimate_effects(
@@ -136,56 +139,83 @@ def estimate_effects(
         ValueError: no plan, a model without posterior, an arm without answers, an ambiguous arm or outcome, or bounds
             that exclude answers.
     """
-    level, campaign = _level(campaign, simultaneous), campaign.seen(outcome).with_reference(reference)
-    people, plan, k = campaign.people, campaign.stages(), campaign.arm_index(arm)
-    pool, y = people.problem.pool, campaign.outcomes
-    t, mine, told = (pool.t == k).astype(np.int64), np.isin(pool.t, (0, k)), np.isfinite(y)
-    known = np.flatnonzero(told & mine)
+    level = 1 - 0.05 / (len(campaign.views) if simultaneous else 1)  # Bonferroni
+    campaign = campaign.seen(outcome).with_reference(reference)
+    people, policy, k = campaign.people, campaign.policy, campaign.arm_index(arm)
     model = models.as_model(model)
     if "prior" not in model.provides:
         raise ValueError(f"{type(model).__name__} has no posterior with a forecast; use 'joint-gp' or 'exact-gp'")
-    if not 0 < t[known].sum() < len(known):
-        n, arms = int(t[known].sum()), people.arms
+    units, known = _answers(campaign, k)
+    equal = (all_equal(units.y[units.t == one], arm_name(one * k, people.arms)) for one in (0, 1))
+    withheld = next(filter(None, equal), "")
+    belief, outlook = _by_model(campaign, model, k, units, known)
+    mean, reach = replace(belief, level=level).average, belief.half_widths
+    if withheld:
+        outlook, reach, mean = outlook.assign(width=np.nan), np.nan, Estimate(mean.value, np.nan, np.nan, np.nan)
+    effects = {"effect": belief.effects, "low": belief.effects - reach, "high": belief.effects + reach}
+    shown = pd.DataFrame(effects, people.table.index)
+    shown = shown if people.rows is None else shown.iloc[people.rows]
+    if looks is None and rule is not None and policy.is_drawn and campaign.planned["round"].nunique() > 1:
+        looks = "rounds"
+    of_whom = target or policy.target, by or policy.by, bounds, looks, level
+    average = weighted_estimates(campaign, campaign.outcomes, k, *of_whom)
+    verdict: Fact | str = ""
+    if rule is not None:
+        by_weights = np.inf if average.estimate is None else average.estimate.width
+        more = bool(outlook.cost.get("next", outlook.cost["end"]))
+        verdict = rule.decide(by_weights if policy.is_drawn else mean.width, more)
+        verdict = Fact(words.no_verdict) if withheld else verdict
+    return Findings(
+        arm=people.arms[k],
+        people=frames.like(shown, campaign.table),
+        average=mean,
+        design_based=average,
+        projection=outlook,
+        verdict=verdict,
+        variation=heterogeneity_test(model, units, policy.seed),
+        drawn=policy.is_drawn,
+        no_interval_reason=withheld,
+        individual=individual,
+        outcome=campaign.outcome,
+        level=level,
+    )
+
+
+def _answers(campaign: CampaignState, k: int) -> tuple[Split, Indices]:
+    """Return units with an outcome in arm ``k``, coded 1, or the reference arm, 0, and their places, (k,).
+
+    Raises:
+        ValueError: an arm without answers.
+    """
+    pool, y, arms = campaign.people.problem.pool, campaign.outcomes, campaign.people.arms
+    known = np.flatnonzero(np.isfinite(y) & np.isin(pool.t, (0, k)))
+    t = (pool.t[known] == k).astype(np.int64)
+    if not 0 < (n := int(t.sum())) < len(known):
         raise ValueError(
             f"both arms need answers, got {n} of {arm_name(k, arms)} and {len(known) - n} of {arm_name(0, arms)}"
         )
-    equal = (all_equal(y[known][t[known] == one], arm_name(one * k, people.arms)) for one in (0, 1))
-    withheld = next(filter(None, equal), "")
-    units = Split(pool.x[known], t[known], y[known])
-    (fitted,) = model.fit([models.Task(units, seed=campaign.policy.seed)])
-    variation = heterogeneity_test(model, units, campaign.policy.seed)
-    labels = {stage: np.union1d(known, asked[mine[asked]]) for stage, asked in plan.items()}
+    return Split(pool.x[known], t, y[known]), known
+
+
+def _by_model(
+    campaign: CampaignState, model: models.Model, k: int, units: Split, known: Indices
+) -> tuple[EffectPosterior, pd.DataFrame]:
+    """Return the posterior of all effects of arm ``k``, (n,), and the outlook; see :class:`Findings`."""
+    people, pool = campaign.people, campaign.people.problem.pool
+    t, mine = (pool.t == k).astype(np.int64), np.isin(pool.t, (0, k))
     weights = people.weights * ~np.isin(np.arange(len(people)), campaign.ineligible)
-    sds = {stage: posterior_sd(fitted.prior, pool.x, t, units, weights) for stage, units in labels.items()}
-    belief = EffectPosterior(fitted.predict(pool.x).tau, sds["now"], weights=weights)
-    paid = people.positions([] if campaign.fielded is None else campaign.fielded.index, "the plan")
-    costs = {stage: float(people.cost[np.setdiff1d(units, paid)].sum()) for stage, units in plan.items()}
-    outlook = pd.DataFrame([_looks(sds[s], len(labels[s]), costs[s], weights) for s in labels], list(labels))
-    found, reach, mean = belief.effects, belief.half_widths, replace(belief, level=level).average
-    if withheld:
-        outlook, reach, mean = outlook.assign(width=np.nan), np.nan, Estimate(mean.value, np.nan, np.nan, np.nan)
-    effects = pd.DataFrame({"effect": found, "low": found - reach, "high": found + reach}, people.table.index)
-    target, by = target or campaign.policy.target, by or campaign.policy.by
-    effects = effects if people.rows is None else effects.iloc[people.rows]
-    is_drawn, ahead = campaign.policy.is_drawn, "next" if "next" in sds else "end"
-    if looks is None and rule is not None and is_drawn and campaign.planned["round"].nunique() > 1:
-        looks = "rounds"
-    average, effects = (
-        weighted_estimates(campaign, y, k, target, by, bounds, looks, level),
-        frames.like(effects, campaign.table),
-    )
-    by_weights = average.estimate.width if average.estimate is not None else np.inf
-    width = by_weights if is_drawn else mean.width
-    verdict = ""
-    if rule is not None:
-        verdict = "continue: there are no intervals" if withheld else rule.decide(width, bool(costs[ahead]))
-    said = verdict, variation, is_drawn, withheld, individual, campaign.outcome, level
-    return Findings(people.arms[k], effects, mean, average, outlook, *said)
-
-
-def _level(campaign: CampaignState, simultaneous: bool) -> float:
-    """Return the level of one interval, by itself or simultaneous over outcomes (Bonferroni)."""
-    return 1 - 0.05 / (len(campaign.views) if simultaneous else 1)
+    (fitted,) = model.fit([models.Task(units, seed=campaign.policy.seed)])
+    effects, paid = fitted.predict(pool.x).tau, people.positions(campaign.planned.index, "the plan")
+    paid = paid[campaign.planned["round"] <= campaign.asked]
+    beliefs, outlook = {}, {}
+    for stage, further in campaign.stages().items():
+        labels = np.union1d(known, further[mine[further]])
+        sd = posterior_sd(fitted.prior, pool.x, t, labels, weights)
+        beliefs[stage] = EffectPosterior(effects, sd, weights=weights)
+        width = 2 * float(np.average(beliefs[stage].half_widths, weights=weights))
+        cost = float(people.cost[np.setdiff1d(further, paid)].sum())
+        outlook[stage] = {"answers": len(labels), "cost": cost, "width": width}
+    return beliefs["now"], pd.DataFrame.from_dict(outlook, "index")
 
 
 def meant(campaign: CampaignState, arms: Sequence[Any]) -> str:
@@ -220,8 +250,3 @@ def silent(campaign: CampaignState) -> list[Fact]:
         if others.size and np.isin(heard[inside], refused).all() and len(groups) * others.mean() ** inside.sum() < 0.05:
             said.append(Fact(words.silent_group, column=column, value=value, asked=int(inside.sum())))
     return said
-
-
-def _looks(found: PosteriorSd, answers: int, cost: float, weights: Outcomes) -> dict[str, float | int]:
-    belief = EffectPosterior(found.effects, found, weights=weights)
-    return {"answers": answers, "cost": cost, "width": 2 * float(np.average(belief.half_widths, weights=weights))}

@@ -9,7 +9,7 @@ class Fact(str):
     """A fact in a sentence.
 
     Attributes:
-        kind: name of the function in :mod:`macal.survey.words` that words it.
+        kind: name of the function in :mod:`macal.survey.words` or :mod:`macal.survey.plan_words` that words it.
         values: arguments of that function, by name.
 
     >>> from macal.survey import words

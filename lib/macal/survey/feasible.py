@@ -13,8 +13,8 @@ from scipy.optimize import LinearConstraint, linprog, milp
 from scipy.sparse import csc_array, hstack, vstack
 from scipy.sparse.csgraph import connected_components
 
-from macal.shapes import Arms, Indices, Rows
-from macal.survey.constraints import Constraint, Limits, Members, Money
+from macal.shapes import Arms, Indices, Limits, Mask, Money, Rows
+from macal.survey.constraints import Constraint
 
 _EXACT = 1e-9  # relative rounding of sums
 _GAP = 0.05  # relative optimality gap of a completion
@@ -146,7 +146,7 @@ class Bounded:
         edges = abs(self.matrix.tocsr()[links]).sign()
         return connected_components(edges.T @ edges, directed=False)[1]
 
-    def completion(self, inside: Members, free: Members, cost: Money) -> Indices | None:
+    def completion(self, inside: Mask, free: Mask, cost: Money) -> Indices | None:
         """Return free units that complete those inside to a feasible plan at low cost; None if infeasible."""
         total = self.matrix @ inside.astype(float)
         if self.met(total):
@@ -167,7 +167,7 @@ class Bounded:
         missing.matrix.eliminate_zeros()
         return missing, groups, members.T @ cost[units]
 
-    def nearest(self, inside: Members, cost: Money, loose: Sequence[np.ndarray]) -> Money | None:
+    def nearest(self, inside: Mask, cost: Money, loose: Sequence[np.ndarray]) -> Money | None:
         """Return a plan, (n,), that misses loose rows by the smallest sum and evenly; None if none is found.
 
         Args:
@@ -199,7 +199,7 @@ class Bounded:
         plan[units[np.isin(groups, chosen)]] = 1
         return plan
 
-    def multipliers(self, total: Limits, free: Members, cost: Money) -> Limits:
+    def multipliers(self, total: Limits, free: Mask, cost: Money) -> Limits:
         """Return multipliers of all constraints but the budget, (r,), positive for lower bounds; 0 if infeasible."""
         missing, _, price = self._missing(total, np.flatnonzero(free), cost)
         columns = missing._helpful(np.arange(len(price)), price)

@@ -13,14 +13,12 @@ from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Bool, Float
 from scipy.special import stdtrit
 
 from macal.logistic import PerArmChance
-from macal.shapes import Arms, Indices, Outcomes
-from macal.survey import table_words, words
+from macal.shapes import Arms, Indices, Mask, Money, Outcomes, PerArm
+from macal.survey import plan_words, words
 from macal.survey.campaign import CampaignState
-from macal.survey.constraints import Money
 from macal.survey.facts import Fact
 from macal.survey.inference.targets import crowded, size_measure, uncalibrated_arms
 from macal.survey.inference.weighted import FOLDS, MIN_ANSWERS, crossed_with_proxies, too_few
@@ -36,8 +34,6 @@ from macal.survey.sampling_design import (
 from macal.survey.sampling_frame import SamplingFrame
 from macal.survey.weighted_estimates import calibration_warnings, too_many
 
-PerArm = Float[np.ndarray, "arms"]
-Mask = Bool[np.ndarray, "n"]
 _LARGE = 2.33  # s.d. that 2% of normal residuals exceed in size
 _FIRST = 1024  # the search for a budget starts at this fraction of the total cost
 _ROUNDING = 1e-9
@@ -68,7 +64,7 @@ class Forecast:
 
     def describe(self) -> Fact:
         """Return the forecast as a sentence with its values."""
-        return Fact(table_words.expected_width, **asdict(self))
+        return Fact(plan_words.expected_width, **asdict(self))
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,9 +12,9 @@ import numpy as np
 
 from macal.acquisition import Criterion, PoolState
 from macal.acquisition.plans import as_batch_size
-from macal.shapes import Arms, Indices, Rows
+from macal.shapes import Arms, Indices, Money, Rows
 from macal.storage.progress import progress
-from macal.survey.constraints import Constraint, Money
+from macal.survey.constraints import Constraint
 from macal.survey.purchases import Purchases
 from macal.survey.selectors import Buyer, buyer
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from macal.shapes import Arms, Rows
-from macal.survey import words
+from macal.survey import plan_words
 from macal.survey.campaign import CampaignState
 from macal.survey.designs import design_under
 from macal.survey.facts import Fact
@@ -20,7 +20,7 @@ def notes(campaign: CampaignState) -> list[Fact]:
     """Return the facts of a plan."""
     rounds, (others, price), is_drawn = campaign.rounds, _others(campaign), campaign.policy.is_drawn
     return [
-        *([*missing_interval_notes(campaign), *_drawn(campaign)] if is_drawn else [Fact(words.not_drawn)]),
+        *([*missing_interval_notes(campaign), *_drawn(campaign)] if is_drawn else [Fact(plan_words.not_drawn)]),
         *_searched(campaign),
         *_excluded_neighbours(campaign),
         *_refusing(campaign),
@@ -38,7 +38,7 @@ def notes(campaign: CampaignState) -> list[Fact]:
 
 def assumed(campaign: CampaignState) -> list[Fact]:
     """Return untestable assumptions; none if the treatment probability is known."""
-    return [] if campaign.columns.propensity is not None else [Fact(words.unseen_causes), *_unpredicted(campaign)]
+    return [] if campaign.columns.propensity is not None else [Fact(plan_words.unseen_causes), *_unpredicted(campaign)]
 
 
 def _unpredicted(campaign: CampaignState) -> list[Fact]:
@@ -49,7 +49,7 @@ def _unpredicted(campaign: CampaignState) -> list[Fact]:
     if not unpredicted(chosen.units.propensity, campaign.people.problem.pool.t):
         return []
     share = float(chosen.units.propensity[:, 1].mean())
-    return [Fact(words.unpredicted_treatment, treatment=campaign.columns.treatment, share=share)]
+    return [Fact(plan_words.unpredicted_treatment, treatment=campaign.columns.treatment, share=share)]
 
 
 def _drawn(campaign: CampaignState) -> list[Fact]:
@@ -64,7 +64,7 @@ def _drawn(campaign: CampaignState) -> list[Fact]:
     of_one = bool(single + every < len(free) and arms.max() == 1)
     how = {"whole": policy.cluster_rule == "whole", "one_arm": of_one, "seed": policy.seed}
     how |= {"drawn": (drawn, alone), "of": (every, single), "chances": (chances.min(), chances.max())}
-    return [Fact(words.drawn_clusters, column=campaign.columns.cluster, **how)]
+    return [Fact(plan_words.drawn_clusters, column=campaign.columns.cluster, **how)]
 
 
 def _count_clusters(clusters: Arms) -> tuple[int, int]:
@@ -78,15 +78,15 @@ def _searched(campaign: CampaignState) -> list[Fact]:
     among, wanted = (campaign.searched, policy.searched) if is_whole else (len(people), policy.sampled)
     if among is None:
         unused = policy.is_drawn and isinstance(policy.sample, int)
-        return [Fact(words.sample_unused, size=policy.sample)] if unused else []
+        return [Fact(plan_words.sample_unused, size=policy.sample)] if unused else []
     size = {"people": among, "population": people.population, "wanted": round(wanted), "in_memory": is_whole}
-    return [Fact(words.looked_among, **size), *([] if is_whole else [Fact(words.other_ties)])]
+    return [Fact(plan_words.looked_among, **size), *([] if is_whole else [Fact(plan_words.other_ties)])]
 
 
 def _excluded_neighbours(campaign: CampaignState) -> list[Fact]:
     """Return people who are ineligible because a member of their whole cluster is excluded."""
     _, more, _ = excluded(campaign)
-    return [Fact(words.out_with_others, people=more, cluster=campaign.columns.cluster)] if more else []
+    return [Fact(plan_words.out_with_others, people=more, cluster=campaign.columns.cluster)] if more else []
 
 
 def excluded(campaign: CampaignState) -> tuple[int, int, int]:
@@ -103,7 +103,7 @@ def _refusing(campaign: CampaignState) -> list[Fact]:
     more = refused - float((1 - chances).sum())
     if more <= 3 * float(np.sqrt((chances * (1 - chances)).sum())) + 1e-9:
         return []
-    return [Fact(words.more_refuse, refused=refused, heard_of=len(chances))]
+    return [Fact(plan_words.more_refuse, refused=refused, heard_of=len(chances))]
 
 
 def _no_reserves(campaign: CampaignState) -> list[Fact]:
@@ -118,7 +118,7 @@ def _no_reserves(campaign: CampaignState) -> list[Fact]:
         why = "in a probability sample, reserves need equal costs"
     else:
         why = "no similar person is left"
-    return [Fact(words.no_reserves, why=why)]
+    return [Fact(plan_words.no_reserves, why=why)]
 
 
 def _large_rounds(campaign: CampaignState) -> list[Fact]:
@@ -129,7 +129,7 @@ def _large_rounds(campaign: CampaignState) -> list[Fact]:
     if not len(large) or campaign.columns.cluster is None or campaign.policy.cluster_rule != "whole":
         return []
     given = {"rounds": len(large), "size": size, "largest": int(large.max())}
-    return [Fact(words.large_rounds, cluster=campaign.columns.cluster, **given)]
+    return [Fact(plan_words.large_rounds, cluster=campaign.columns.cluster, **given)]
 
 
 def _small_rounds(campaign: CampaignState, rounds: pd.DataFrame) -> list[Fact]:
@@ -138,7 +138,7 @@ def _small_rounds(campaign: CampaignState, rounds: pd.DataFrame) -> list[Fact]:
     if campaign.columns.cluster is None or not is_whole or size is None:
         return []
     mean = float(rounds["asked"].iloc[:-1].mean())  # the last round has the rest
-    return [Fact(words.small_rounds, rounds=len(rounds), size=size, mean=mean)] if 2 * mean <= size else []
+    return [Fact(plan_words.small_rounds, rounds=len(rounds), size=size, mean=mean)] if 2 * mean <= size else []
 
 
 def _unaffordable(campaign: CampaignState, units: Rows, price: np.ndarray) -> list[Fact]:
@@ -148,7 +148,7 @@ def _unaffordable(campaign: CampaignState, units: Rows, price: np.ndarray) -> li
     if spend is None or not len(dear):
         return []
     whole = campaign.columns.cluster is not None and campaign.policy.cluster_rule == "whole"
-    return [Fact(words.too_dear_for_a_round, people=len(dear), spend=spend, whole=whole)]
+    return [Fact(plan_words.too_dear_for_a_round, people=len(dear), spend=spend, whole=whole)]
 
 
 def _unspent_by_draw(campaign: CampaignState, rounds: pd.DataFrame, price: np.ndarray) -> list[Fact]:
@@ -156,7 +156,7 @@ def _unspent_by_draw(campaign: CampaignState, rounds: pd.DataFrame, price: np.nd
     left = float(campaign.policy.budget) - float(rounds["so far"].iloc[-1])
     if not len(price) or left - _for_reserves(campaign, campaign.asked) < price.min():
         return []
-    return [Fact(words.left_by_draw, money=left, demands=_limiting(campaign), kept=bool(np.ptp(price)))]
+    return [Fact(plan_words.left_by_draw, money=left, demands=_limiting(campaign), kept=bool(np.ptp(price)))]
 
 
 def _unspent(campaign: CampaignState, rounds: pd.DataFrame, price: np.ndarray) -> list[Fact]:
@@ -165,10 +165,10 @@ def _unspent(campaign: CampaignState, rounds: pd.DataFrame, price: np.ndarray) -
     if not len(price) or left < price.min():
         return []
     if campaign.changed_since_plan:
-        return [Fact(words.left_for_replan, money=left)]
+        return [Fact(plan_words.left_for_replan, money=left)]
     per_round = [] if policy.batch_cost is None else [f"at most {policy.batch_cost:,.10g} a round"]
     sample = campaign.searched is not None or campaign.people.first_phase is not None
-    return [Fact(words.left_over, money=left, demands=_limiting(campaign) + per_round, sample=sample)]
+    return [Fact(plan_words.left_over, money=left, demands=_limiting(campaign) + per_round, sample=sample)]
 
 
 def _limiting(campaign: CampaignState) -> list[str]:
@@ -184,14 +184,14 @@ def _dear(campaign: CampaignState) -> list[Fact]:
     if found is None or found[2] > _WORTH_IT:
         return []
     number, least, ratio = found
-    return [Fact(words.few_dear, people=number, cost=least, narrower=1 - ratio)]
+    return [Fact(plan_words.few_dear, people=number, cost=least, narrower=1 - ratio)]
 
 
 def _money_ends(campaign: CampaignState, rounds: pd.DataFrame) -> list[Fact]:
     """Return the round of a sample after which money ends, by its plan or with reserves."""
     over = rounds.index[rounds["so far"] > campaign.policy.budget * (1 + 1e-9)]
     if len(over) and not campaign.overspent:
-        return [Fact(words.money_ends, round_=int(over[0]) - 1)]
+        return [Fact(plan_words.money_ends, round_=int(over[0]) - 1)]
     return _reserve_costs(campaign, rounds)
 
 
@@ -202,7 +202,7 @@ def _reserve_costs(campaign: CampaignState, rounds: pd.DataFrame) -> list[Fact]:
     more = _for_reserves(campaign, before)
     if not more or campaign.overspent or rounds["so far"].iloc[-1] + more <= budget * (1 + 1e-9):
         return []
-    return [Fact(words.reserves_cost, money=more, drawn=is_drawn)]
+    return [Fact(plan_words.reserves_cost, money=more, drawn=is_drawn)]
 
 
 def _unmet(campaign: CampaignState) -> list[Fact]:
@@ -216,7 +216,7 @@ def _unmet(campaign: CampaignState) -> list[Fact]:
             counted = demand.matrix.toarray()[0][told]
             if not demand.low[0] - 1e-9 <= counted.sum() <= demand.high[0] + 1e-9:
                 found[demand.name] = int((counted > 0).sum())
-    return [Fact(words.unmet_quotas, quotas=found)] if found else []
+    return [Fact(plan_words.unmet_quotas, quotas=found)] if found else []
 
 
 def _unneeded_reserves(campaign: CampaignState) -> list[Fact]:
@@ -226,7 +226,7 @@ def _unneeded_reserves(campaign: CampaignState) -> list[Fact]:
         return []
     pairs = campaign.planned["reserve"].items()
     both = [reserve for name, reserve in pairs if reserve in instead and answers.get(name) is not None]
-    return [Fact(words.reserves_beside, reserves=both)] if both else []
+    return [Fact(plan_words.reserves_beside, reserves=both)] if both else []
 
 
 def _for_reserves(campaign: CampaignState, before: int) -> float:

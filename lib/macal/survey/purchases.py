@@ -15,9 +15,9 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.sparse import csc_array
 
-from macal.shapes import Arms, Indices, Rows
+from macal.shapes import Arms, Indices, Limits, Mask, Money, Rows
 from macal.survey.conflicts import conflict_of
-from macal.survey.constraints import Constraint, Limits, Members, Money
+from macal.survey.constraints import Constraint
 from macal.survey.feasible import Bounded
 
 _SWAPS = 20  # units tried before an integer program
@@ -105,7 +105,7 @@ class Purchases:
         shared = (self._clusters[others] == self._clusters[units]) & (self._clusters[others] >= 0)
         return self.price[units] + np.where(shared, 0.0, self.price[others])
 
-    def compatible_with(self, unit: int) -> Members:
+    def compatible_with(self, unit: int) -> Mask:
         """Return units that may be paired with this one, as far as is known, (n,)."""
         may, slack = self.open & (self.price + self.price[unit] <= self._most), self._slack()
         may &= self._beyond + self._beyond[unit] <= self._spendable()

@@ -22,9 +22,8 @@ from macal.acquisition import DEFAULT
 from macal.datasets.encoding import check_spellings
 from macal.logistic import PerArmChance
 from macal.registry import check_known
-from macal.shapes import Arms, Indices, Outcomes, Rows
+from macal.shapes import Arms, Counts, Indices, Money, Outcomes, PerStratum, Rows, Totals
 from macal.survey.conflicts import Conflict
-from macal.survey.constraints import Money
 from macal.survey.inference import (
     crossfit_propensity,
     draw_balanced,
@@ -36,7 +35,7 @@ from macal.survey.inference.weighted import of_each_arm
 from macal.survey.policy import Policy
 from macal.survey.purchases import Purchases
 from macal.survey.sampling_frame import SamplingFrame
-from macal.survey.stratum_counts import Counts, PerStratum, StratumCounts, Totals
+from macal.survey.stratum_counts import StratumCounts
 
 MISSING = "missing"  # group of units without a value
 _WITHOUT = f"plan without a sample (--criterion {DEFAULT})"
@@ -417,11 +416,10 @@ def _refuse(people: SamplingFrame, policy: Policy) -> None:
     cluster, is_one = people.clusters[people.clusters >= 0], policy.cluster_rule == "one"
     cost = people.of_clusters(people.cluster_ids(policy.cluster_rule, people.problem.start, _NO_UNITS), people.cost)
     sure = people.clusters[np.union1d(people.problem.start, people.included)]
-    found = {
-        "quotas on clustered people": bool(cluster.size and policy.parsed),
-        "clusters in a first-phase sample": bool(cluster.size and people.first_phase is not None),
-        "--cluster-rule one in clusters with a mandatory person or an outcome": is_one and bool((sure >= 0).any()),
-        "rounds by cost if costs differ": policy.batch_cost is not None and not _is_one(cost),
-    }
-    if wrong := " and ".join(name for name, there in found.items() if there):
-        raise ValueError(f"a probability sample cannot have {wrong}; leave that out, or {_WITHOUT}")
+    wrong = ["quotas on clustered people"] * bool(cluster.size and policy.parsed)
+    wrong += ["clusters in a first-phase sample"] * bool(cluster.size and people.first_phase is not None)
+    if is_one and (sure >= 0).any():
+        wrong.append("--cluster-rule one in clusters with a mandatory person or an outcome")
+    wrong += ["rounds by cost if costs differ"] * (policy.batch_cost is not None and not _is_one(cost))
+    if wrong:
+        raise ValueError(f"a probability sample cannot have {' and '.join(wrong)}; leave that out, or {_WITHOUT}")

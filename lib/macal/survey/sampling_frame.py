@@ -15,11 +15,9 @@ from macal.datasets.encoding import Scaling, check_spellings, encoded, numbers, 
 from macal.datasets.table import arm_names, check_gaps, check_index
 from macal.problem import Problem
 from macal.registry import UnknownName, check_known
-from macal.shapes import Arms, Covariates, Indices, Outcomes, Rows
+from macal.shapes import Arms, Covariates, Indices, Mask, Money, Outcomes, Rows
 from macal.survey.constraints import (
     Constraint,
-    Members,
-    Money,
     Quota,
     all_or_none,
     at_most,
@@ -332,7 +330,7 @@ class SamplingFrame:
             parts += [part, gap[:, None] * 1.0] if gap.any() else [part]
         return np.hstack(parts)
 
-    def _impute(self, part: Covariates, gap: Members) -> None:
+    def _impute(self, part: Covariates, gap: Mask) -> None:
         """Impute gaps in a number's columns, (n, k), by covariates in each arm."""
         for arm in np.unique(self.problem.pool.t[gap]):
             own = self.problem.pool.t == arm
@@ -397,7 +395,7 @@ class SamplingFrame:
             places[k] = self._place(names[k], what)
         return places
 
-    def has(self, names: Iterable[Any]) -> Members:
+    def has(self, names: Iterable[Any]) -> Mask:
         """Return which names are a unit's, (k,), also as a spreadsheet rewrites them."""
         return np.array([_spelling(name) in self._spelt for name in names], dtype=bool)
 

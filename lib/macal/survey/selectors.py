@@ -11,8 +11,7 @@ from macal.acquisition.catalogue import names_where
 from macal.compat import override
 from macal.search.pairs import PairSearches
 from macal.search.scores import Scores, above, per_price
-from macal.shapes import Arms, Indices, Rows
-from macal.survey.constraints import Money
+from macal.shapes import Arms, Indices, Money, Rows
 from macal.survey.purchases import Purchases
 
 

@@ -8,17 +8,13 @@ and all before; the *aim*, a feasible allocation, is kept and repaired by small 
 from collections.abc import Sequence
 
 import numpy as np
-from jaxtyping import Float, Int
 from scipy.optimize import LinearConstraint
 
-from macal.shapes import Arms, Indices
+from macal.shapes import Arms, Counts, Indices, Money, Totals
 from macal.survey.conflicts import conflict_of, nearest
-from macal.survey.constraints import Constraint, Money, at_least_one_per_stratum
+from macal.survey.constraints import Constraint, at_least_one_per_stratum
 from macal.survey.feasible import Bounded
 
-PerStratum = Float[np.ndarray, "h"]
-Counts = Int[np.ndarray, "h"]
-Totals = Float[np.ndarray, "_"]
 _TRIED = 20  # strata with moves tried before a program
 _WHOLE = 1e-6  # tolerance of whole numbers
 

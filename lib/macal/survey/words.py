@@ -1,10 +1,10 @@
-"""Sentences for facts of plans and of weighted estimates: a function for each kind, of its values alone."""
+"""Sentences for facts of estimates: a function for each kind, of its values alone."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 _MAX_SHOWN_GROUPS = 5  # groups that are named
-_MIN_CLUSTERS = 20  # clusters, below which their variance is poorly known
+MIN_CLUSTERS = 20  # clusters, below which their variance is poorly known
 TARGET_PHRASES = {
     "all": "the whole population",
     "treated": "the treated",
@@ -101,7 +101,7 @@ def of_target(target: str) -> str:
 
 def by_clusters(clusters: int) -> str:
     """An interval that allows for correlation within clusters."""
-    few = f"; with fewer than about {_MIN_CLUSTERS} it is rough" * (clusters < _MIN_CLUSTERS)
+    few = f"; with fewer than about {MIN_CLUSTERS} it is rough" * (clusters < MIN_CLUSTERS)
     return f"The weighted interval rests on {clusters} clusters{few}."
 
 
@@ -226,166 +226,45 @@ def silent_group(column: str, value: Any, asked: int) -> str:
     )
 
 
-# ---------------------------------------------------------------- plans
+# ---------------------------------------------------------------- verdicts on effects
 
 
-def not_drawn() -> str:
-    """Evidence on plans for individual effects."""
+def verdict(width: float, target: float, more: bool) -> str:
+    """Whether to stop; ``more``: whether the plan has more people to survey."""
+    head = "stop" if width <= target else "continue" if more else "continue with a new plan"
+    if not width < float("inf"):
+        return f"{head}: the average effect has no interval to stop by"
+    return f"{head}: the average effect's interval is {width:.3g} wide; target {target:g}"
+
+
+def no_verdict() -> str:
+    """Answers of an arm are all equal, so nothing has an interval."""
+    return "continue: there are no intervals"
+
+
+def varying_effects(gain: float, answers: int, shown: bool) -> str:
+    """Individual effects against a constant one on held-out answers."""
+    by = f"{abs(gain):.1%} {'lower' if gain > 0 else 'higher'}"
+    found = f"on {answers:,} held-out answers, error is {by} than with a constant effect"
+    if shown:
+        return f"effects vary: {found}"
+    return f"no clear evidence that effects vary: {found}" + ", which chance may explain" * (gain > 0)
+
+
+def wrong_model() -> str:
+    """The caveat of an interval by an outcome model."""
     return (
-        "On real data, individual effects were hardly ever more accurate than one average effect; and without a"
-        " probability sample, intervals depend on a model."
+        "This interval assumes that the outcome model is right: on surfaces learnt from real outcomes, many such"
+        " intervals missed the truth."
     )
 
 
-def unseen_causes() -> str:
-    """Unconfoundedness."""
-    return (
-        "The estimate is valid only if the columns contain every common cause of treatment and outcome"
-        " (unconfoundedness); data cannot show that."
-    )
+def at_once(level: float) -> str:
+    """Intervals simultaneous over outcomes."""
+    each = f"The {100 * level:.4g}% intervals of a contrast are simultaneous 95% intervals over all outcomes"
+    return f"{each} (Bonferroni)."
 
 
-def unpredicted_treatment(treatment: str, share: float) -> str:
-    """A treatment that covariates do not predict, and its share."""
-    return (
-        f"The covariates do not predict {treatment!r}. If it was randomised, give its probability by design, such as"
-        f" --propensity {share:.2g}."
-    )
-
-
-def drawn_clusters(
-    column: str,
-    drawn: Sequence[int],
-    of: Sequence[int],
-    whole: bool,
-    one_arm: bool,
-    chances: Sequence[float],
-    seed: int,
-) -> str:
-    """How clusters were sampled: numbers of clusters, and of people in none."""
-    beside = f" and {drawn[1]:,} of {of[1]:,} people in none" * bool(of[1])
-    few = f"; with fewer than about {_MIN_CLUSTERS} an interval is rough" * (sum(drawn) < _MIN_CLUSTERS)
-    return (
-        f"{drawn[0]:,} of {of[0]:,} clusters by {column!r}{', each of one arm,' * one_arm}{beside} were sampled,"
-        f" {'whole' if whole else 'one person of each'}; their inclusion probabilities were {chances[0]:.3g} to"
-        f" {chances[1]:.3g} (seed {seed}){few}."
-    )
-
-
-def sample_unused(size: int) -> str:
-    """A first-phase size without effect."""
-    return f"--sample {size} had no effect: it limits a probability sample only together with --memory."
-
-
-def looked_among(people: int, population: int, wanted: int, in_memory: bool) -> str:
-    """The size of the first-phase sample."""
-    more = f", more than {wanted:,}, to include small groups of arm and quotas, and people with answers"
-    return (
-        f"The plan was made within a first-phase sample of {people:,} of {population:,} people"
-        f"{more * (people > 1.1 * wanted)}{'; --sample all uses the whole table' * in_memory}."
-    )
-
-
-def other_ties() -> str:
-    """A table larger than memory."""
-    return "Ties and random choices may differ from those for the same table in memory."
-
-
-def out_with_others(people: int, cluster: str) -> str:
-    """People who are ineligible because their whole cluster has an excluded member."""
-    return (
-        f"{people:,} more people are ineligible, and left out of averages: they share a value of {cluster!r} with an"
-        " excluded person, and clusters are surveyed whole."
-    )
-
-
-def more_refuse(refused: int, heard_of: int) -> str:
-    """More nonresponse than the plan expects."""
-    share = 1 - refused / heard_of
-    return (
-        f"{refused:,} of {heard_of:,} people refused, more than the plan expects; a new plan with"
-        f" --response-probability{f' {share:.2g}' * (share > 0)} allows for that and names reserves."
-    )
-
-
-def no_reserves(why: str) -> str:
-    """No reserves, although some may not answer."""
-    return f"No reserves are named: {why}."
-
-
-def large_rounds(rounds: int, size: int, largest: int, cluster: str) -> str:
-    """Whole clusters larger than a round."""
-    return (
-        f"{rounds} of the rounds to come survey more than {size} people, up to {largest}, because people who share a"
-        f" value of {cluster!r} are surveyed together; --cluster-rule one surveys at most one of them."
-    )
-
-
-def small_rounds(rounds: int, size: int, mean: float) -> str:
-    """Small rounds, because the largest clusters must fit."""
-    return (
-        f"Rounds are planned so that the largest clusters fit into {size} people. That makes {rounds} rounds of"
-        f" {mean:.1f} people on average; a larger --batch-size makes fewer."
-    )
-
-
-def too_dear_for_a_round(people: int, spend: float, whole: bool) -> str:
-    """People who cost more, alone or with their cluster, than a round may."""
-    return (
-        f"{people:,} people cannot be surveyed: {'with their cluster they cost' if whole else 'each costs'} more than"
-        f" {spend:,.10g}, the limit of a round; raise --batch-cost to include them."
-    )
-
-
-def left_by_draw(money: float, demands: Sequence[str], kept: bool) -> str:
-    """Money that a sample leaves, under constraints, and whether some is held back for an expensive sample."""
-    under = f" under {', '.join(demands)}" if demands else ""
-    kept_back = ", and part is held back in case the sample costs more than on average" * kept
-    return f"{money:,.10g} of the budget is unspent, because a sample is drawn only once{under}{kept_back}."
-
-
-def left_for_replan(money: float) -> str:
-    """Money left for the next replan."""
-    return f"{money:,.10g} of the budget is unspent, and left for the next replan."
-
-
-def left_over(money: float, demands: Sequence[str], sample: bool) -> str:
-    """Money left by constraints."""
-    return (
-        f"{money:,.10g} of the budget is unspent: no one else{' in the first-phase sample' * sample} is eligible under"
-        f" {', '.join(demands or ['all constraints'])}."
-    )
-
-
-def few_dear(people: int, cost: float, narrower: float) -> str:
-    """The precision that a few expensive people cost."""
-    return (
-        f"{people:,} people cost {cost:,.10g} or more, and money is held back for them. Without them (--exclude) the"
-        f" interval, of the effect on the others, would be {narrower:.0%} narrower."
-    )
-
-
-def money_ends(round_: int) -> str:
-    """Rounds to come that exceed the budget."""
-    return f"The money lasts to round {round_}, because reserves are paid too and the rounds of a sample do not change."
-
-
-def reserves_cost(money: float, drawn: bool) -> str:
-    """Rounds to come that, with their reserves, are expected to exceed the budget."""
-    last = "" if drawn else " in the last round"
-    return (
-        f"The budget does not cover the reserves who will be surveyed:{last} about {money:,.0f} on top of the cost"
-        " above. Plan with a smaller budget, or with --pay answered, by which refusals cost nothing."
-    )
-
-
-def unmet_quotas(quotas: Mapping[str, int]) -> str:
-    """Unmet quotas, and how many outcomes count towards each."""
-    unmet = "; ".join(f"{name} ({people:,} outcomes)" for name, people in quotas.items())
-    return f"All rounds have been fielded, and quotas are not met: {unmet}."
-
-
-def reserves_beside(reserves: Sequence[Any]) -> str:
-    """Reserves who have answered in addition to the people they replace."""
-    who = f"{reserves[0]}{f' and {len(reserves) - 1:,} more' * (len(reserves) > 1)}"
-    return f"Reserves are surveyed only after a refusal, but {who} answered in addition to the person to be replaced."
+def equal_answers(why: str) -> str:
+    """Individual effects without intervals."""
+    return f"Individual effects have no intervals: {why}."

@@ -38,7 +38,7 @@ from macal.campaigns.evaluation import Row
 from macal.datasets import real
 from macal.datasets.encoding import encoded, with_excess
 from macal.datasets.real import Layout
-from macal.shapes import Arms, Covariates, Outcomes
+from macal.shapes import Arms, Covariates, Outcomes, Proxies
 from macal.survey.inference import (
     Estimate,
     Survey,
@@ -50,7 +50,7 @@ from macal.survey.inference import (
 )
 from macal.survey.inference.ridge import Ridge
 from macal.survey.inference.sampling import proportional
-from macal.survey.inference.weighted import Proxies, crossfit_outcomes, folds, of_each_arm, standardised
+from macal.survey.inference.weighted import crossfit_outcomes, folds, of_each_arm, standardised
 from reproduction.studies.jobs import Answer, Job
 from reproduction.studies.tables import Table
 

@@ -4,12 +4,12 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Bool
+from jaxtyping import Bool, Float
 
 import macal
 from macal.acquisition.gaussian import GPPosterior
 from macal.shapes import Arms, Covariates, Outcomes, Rows
-from macal.survey.inference.ranks import Shares, rank_bounds
+from macal.survey.inference.ranks import rank_bounds
 
 Free = Bool[np.ndarray, "n"]
 Ahead = Bool[np.ndarray, "k n"]
@@ -79,8 +79,8 @@ class Audits(NamedTuple):
         held: share of the audits in which every bound was at least its share.
     """
 
-    shares: Shares
-    bounds: Shares
+    shares: Float[np.ndarray, " k"]
+    bounds: Float[np.ndarray, " k"]
     held: float
 
 

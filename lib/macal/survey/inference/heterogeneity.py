@@ -18,6 +18,8 @@ from macal.arguments import Whole, hinted
 from macal.models import Model, Task
 from macal.problem import Split
 from macal.shapes import Outcomes
+from macal.survey import words
+from macal.survey.facts import Fact
 from macal.survey.inference.weighted import MIN_ANSWERS, crossfit_propensity, folds
 
 ALPHA = 0.05  # probability of showing effects that are no better than a constant
@@ -42,13 +44,9 @@ class HeterogeneityTest:
         """Whether individual effects are shown: their error is significantly lower (one-sided)."""
         return bool(self.z > ndtri(1 - ALPHA))
 
-    def describe(self) -> str:
-        """Return the result as a sentence."""
-        by = f"{abs(self.gain):.1%} {'lower' if self.gain > 0 else 'higher'}"
-        found = f"on {self.answers:,} held-out answers, error is {by} than with a constant effect"
-        if self.shown:
-            return f"effects vary: {found}"
-        return f"no clear evidence that effects vary: {found}" + ", which chance may explain" * (self.gain > 0)
+    def describe(self) -> Fact:
+        """Return the result as a sentence with its values."""
+        return Fact(words.varying_effects, gain=self.gain, answers=self.answers, shown=self.shown)
 
 
 @hinted

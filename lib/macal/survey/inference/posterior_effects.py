@@ -25,8 +25,6 @@ MAX_TARGETS = 4000  # largest number of targets for the mean kernel; more are th
 _BLOCK = 1000
 _SIGN = (-1.0, 1.0)  # sign of each surface in the effect
 
-Whitened = Float[np.ndarray, "m"]
-
 
 @dataclass(frozen=True, eq=False)
 class PosteriorSd:
@@ -107,7 +105,7 @@ def _parts(n: int) -> list[slice]:
 
 def _explained(
     prior: Prior, x: Covariates, t: Arms, own: Indices, arms: Sequence[int], share: Outcomes
-) -> tuple[Outcomes, Whitened]:
+) -> tuple[Outcomes, Float[np.ndarray, " m"]]:
     """Return c(z)' K^-1 c(z), (n,), and the mean of L^-1 c by shares, (labels,), with L L' = K."""
     if not len(own):
         return np.zeros(len(x)), np.zeros(0)

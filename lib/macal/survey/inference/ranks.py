@@ -14,11 +14,9 @@ from scipy.special import betainccinv
 
 from macal.arguments import Count, Level, as_array, hinted
 
-Shares = Float[np.ndarray, "k"]
-
 
 @hinted
-def rank_bounds(ahead: Any, m: Count, level: Level = 0.05) -> Shares:
+def rank_bounds(ahead: Any, m: Count, level: Level = 0.05) -> Float[np.ndarray, " k"]:
     """Return simultaneous upper bounds of the population's share ahead of each selection, (k,).
 
     Args:

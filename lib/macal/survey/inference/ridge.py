@@ -5,7 +5,6 @@ from jaxtyping import Float
 
 from macal.shapes import Covariates, Outcomes
 
-Slopes = Float[np.ndarray, "d"]
 PENALTIES = 10.0 ** np.arange(-2, 4)
 
 
@@ -22,7 +21,7 @@ class Ridge:
     """
 
     penalty: float
-    weights: Slopes
+    weights: Float[np.ndarray, " d"]
     intercept: float
 
     def fit(self, x: Covariates, y: Outcomes) -> "Ridge":

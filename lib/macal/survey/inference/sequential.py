@@ -19,7 +19,6 @@ from macal.arguments import Level, Positive, Whole, hinted
 from macal.shapes import Outcomes
 from macal.survey.inference.weighted import Estimate
 
-Grid = Float[np.ndarray, "g"]
 LOOKS = ("once", "rounds", "any")
 _GRID = 801  # grid of the recursion; odd, for Simpson's rule
 _FAR = 8.0  # standard errors beyond which mass is ignored
@@ -77,7 +76,9 @@ def critical_values(shares: Sequence[float], level: Level = 0.95) -> Outcomes:
     return np.array(found)
 
 
-def _excess(c: float, time: float, places: Grid, mass: Grid, step: float, allowed: float) -> float:
+def _excess(
+    c: float, time: float, places: Float[np.ndarray, " g"], mass: Float[np.ndarray, " g"], step: float, allowed: float
+) -> float:
     """Return the probability that the Brownian motion is beyond c after a step, minus the allowed one."""
     edge = c * np.sqrt(time)
     return float(mass @ (ndtr((places - edge) / step) + ndtr(-(places + edge) / step))) - allowed

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from macal.arguments import Positive, as_hinted
+from macal.survey import words
+from macal.survey.facts import Fact
 
 
 @dataclass(frozen=True)
@@ -27,15 +27,11 @@ class StoppingRule:
     def __post_init__(self) -> None:
         as_hinted(vars(self), {"width": Positive})
 
-    def decide(self, width: float, more: bool = True) -> str:
+    def decide(self, width: float, more: bool = True) -> Fact:
         """Return whether to stop, and why.
 
         Args:
             width: width of the average effect's interval; infinite without one.
             more: whether the plan has more people to survey.
         """
-        enough = width <= self.width
-        head = "stop" if enough else "continue" if more else "continue with a new plan"
-        if not np.isfinite(width):
-            return f"{head}: the average effect has no interval to stop by"
-        return f"{head}: the average effect's interval is {width:.3g} wide; target {self.width:g}"
+        return Fact(words.verdict, width=width, target=float(self.width), more=more)

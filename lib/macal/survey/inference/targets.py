@@ -25,18 +25,17 @@ from functools import cached_property
 from typing import Any, NamedTuple, get_type_hints
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 from scipy.special import ndtri, stdtrit
 
 from macal.arguments import Level, Whole, arms_of, as_covariates, as_hinted, hinted
 from macal.logistic import PerArmChance, propensity_scores
 from macal.registry import check_known
-from macal.shapes import Arms, Covariates, Indices, Outcomes, Rows
+from macal.shapes import Arms, Covariates, Indices, Mask, Outcomes, Pair, Proxies, Rows
 from macal.survey.inference.ridge import Ridge
 from macal.survey.inference.weighted import (
     MIN_ANSWERS,
     Estimate,
-    Proxies,
     Regressor,
     arm_name,
     as_propensity,
@@ -56,11 +55,6 @@ from macal.survey.inference.weighted import (
 TARGETS = ("all", "treated", "overlap")
 NO_RESPONSES = "no one answered"  # why a group has no interval
 MIN_RESPONSE_PROBABILITY = 0.1  # smallest estimated response probability
-Mask = Bool[np.ndarray, "n"]
-PerSide = Float[np.ndarray, "n 2"]
-PerArm = Float[np.ndarray, "k"]
-Design = Float[np.ndarray, "n p"]
-Answering = Float[np.ndarray, "p arms"]
 _RARE = 98  # percentile of residuals' sizes for one more answer
 _PEOPLE, _ANSWERS = 10, 1.5  # per covariate in an arm; either suffices
 _CURVED, _WINSORISED = 0.05, 3.0  # level of the search for curves; s.d. at which covariates are clipped
@@ -245,7 +239,9 @@ class Survey:
         return Models(e, m, responses, seen)
 
 
-def crowded(x: Covariates, people: PerArm, answers: PerArm, arms: Sequence[int]) -> list[int]:
+def crowded(
+    x: Covariates, people: Float[np.ndarray, " k"], answers: Float[np.ndarray, " k"], arms: Sequence[int]
+) -> list[int]:
     """Return arms with too few people and answers, (k,) each, for covariates, (n, d)."""
     columns = int((np.ptp(x, axis=0) > 0).sum())
     few = (people < _PEOPLE * columns) & (answers < _ANSWERS * columns)
@@ -306,7 +302,7 @@ def crossfit_responses(
     return chance.clip(MIN_RESPONSE_PROBABILITY, 1.0)
 
 
-def _responses(z: Covariates, t: Arms, told: Arms | Mask, own: Indices, at: Rows) -> Answering:
+def _responses(z: Covariates, t: Arms, told: Arms | Mask, own: Indices, at: Rows) -> Float[np.ndarray, "p arms"]:
     """Return response probabilities, (p, arms), of the p units ``at``, fitted to ``own``."""
     arms = arms_of(t)
     known = _with_arm(z[own], t[own], arms)
@@ -315,7 +311,7 @@ def _responses(z: Covariates, t: Arms, told: Arms | Mask, own: Indices, at: Rows
     return found.reshape(arms, len(at)).T
 
 
-def _with_arm(z: Covariates, t: Arms, arms: int) -> Design:
+def _with_arm(z: Covariates, t: Arms, arms: int) -> Float[np.ndarray, "n p"]:
     """Return covariates and indicators of all arms but the reference, (n, d + arms - 1)."""
     return np.hstack([z, (t[:, None] == np.arange(1, arms)).astype(np.float64)])
 
@@ -443,7 +439,7 @@ class _Terms:
     models: Models
 
 
-def _target(target: str, e: Outcomes, t: Arms) -> tuple[Outcomes, Outcomes, PerSide, PerSide]:
+def _target(target: str, e: Outcomes, t: Arms) -> tuple[Outcomes, Outcomes, Pair, Pair]:
     """Return b and db/de, (n,), and h / (probability of the arm) by arm, with derivatives in e, (n, 2)."""
     one, none = np.ones(len(e)), np.zeros(len(e))
     found = {
@@ -580,7 +576,7 @@ def _estimated(survey: Survey, terms: _Terms, scale: Outcomes, value: float) -> 
     return people, asked, answered
 
 
-def _with_intercept(z: Covariates) -> tuple[Design, Float[np.ndarray, "p p"]]:
+def _with_intercept(z: Covariates) -> tuple[Float[np.ndarray, "n p"], Float[np.ndarray, "p p"]]:
     """Return covariates with an intercept, and the matrix of a penalty that spares it."""
     design = np.hstack([np.ones((len(z), 1)), z])
     return design, np.diag(np.arange(design.shape[1]) > 0).astype(float)

@@ -16,12 +16,10 @@ from jaxtyping import Float
 
 from macal.arguments import Whole, arms_of, as_arms, as_covariates, as_outcomes, hinted
 from macal.logistic import PerArmChance, propensity_scores
-from macal.shapes import Arms, Covariates, Indices, Outcomes
+from macal.shapes import Arms, Covariates, Indices, Outcomes, Proxies
 from macal.survey.facts import count_phrase
 from macal.survey.inference.ridge import Ridge
 
-Chances = Float[np.ndarray, "arms"]
-Proxies = Float[np.ndarray, "n s"]
 FOLDS = 5
 MIN_ANSWERS = 2 * FOLDS  # in each arm
 MAX_PROPENSITY_FLOOR = 0.02  # smallest estimated propensity of an arm that is not rare
@@ -136,7 +134,7 @@ def unpredicted(e: PerArmChance, t: Arms) -> bool:
     return bool(gain.mean() <= _GAIN * gain.std() / np.sqrt(len(t)))
 
 
-def propensity_floor(t: Arms, weights: Outcomes | None = None) -> Chances:
+def propensity_floor(t: Arms, weights: Outcomes | None = None) -> Float[np.ndarray, " arms"]:
     """Return the smallest estimated propensity of each arm, (arms,), from its share."""
     share = np.bincount(t, weights, minlength=2)
     return np.minimum(MAX_PROPENSITY_FLOOR, share / share.sum() / 5)

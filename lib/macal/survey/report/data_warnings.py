@@ -8,10 +8,9 @@ import numpy as np
 import pandas as pd
 
 from macal.datasets.encoding import limits, outliers, with_excess
-from macal.shapes import Covariates, Outcomes
-from macal.survey import table_words
+from macal.shapes import Covariates, Mask, Outcomes
+from macal.survey import plan_words
 from macal.survey.campaign import CampaignState, name_phrase
-from macal.survey.constraints import Members
 from macal.survey.facts import Fact
 from macal.survey.inference.weighted import crossfit_outcomes
 from macal.survey.report import overlap
@@ -34,7 +33,7 @@ def warnings(campaign: CampaignState) -> list[Fact]:
 def covariate_outliers(people: SamplingFrame) -> list[Fact]:
     """Return outliers of covariates: values, people, and how they count."""
     said = (_far(people.table[c], values) for c, values in _measured(people))
-    return [Fact(table_words.covariate_outliers, far=far, counts=counts) for far, counts in said if far]
+    return [Fact(plan_words.covariate_outliers, far=far, counts=counts) for far, counts in said if far]
 
 
 def outcome_outliers(campaign: CampaignState) -> list[Fact]:
@@ -42,7 +41,7 @@ def outcome_outliers(campaign: CampaignState) -> list[Fact]:
     every = (pd.Series(seen.outcomes, seen.people.table.index, name=seen.outcome) for seen in campaign.views)
     told = [values.rename(values.name or "outcome") for one in every if len(values := one.dropna())]
     said = [_far(values, values.to_numpy())[0] for values in told]
-    return [Fact(table_words.outcome_outliers, far=far) for far in said if far]
+    return [Fact(plan_words.outcome_outliers, far=far) for far in said if far]
 
 
 def telling(campaign: CampaignState) -> list[Fact]:
@@ -55,7 +54,7 @@ def telling(campaign: CampaignState) -> list[Fact]:
     every = [np.isfinite(y) & (t == arm) for arm in range(len(people.arms))]
     arms = [own for own in every if own.sum() >= _ENOUGH and np.ptp(y[own])]
 
-    def others(name: str, own: Members) -> float:
+    def others(name: str, own: Mask) -> float:
         rest = people.scaled(with_excess, [other for other in kinds if other != name])
         m = crossfit_outcomes(rest, t, np.where(own, y, np.nan), None, 0)
         return float(1 - np.square(y - m[:, t[own][0]])[own].mean() / y[own].var())
@@ -66,7 +65,7 @@ def telling(campaign: CampaignState) -> list[Fact]:
         shares = [_explained(x[own], y[own]) for own in arms]
         is_one = min(shares) > _HALF and all(share > others(name, own) for share, own in zip(shares, arms, strict=True))
         found += [str(name)] * is_one
-    return [Fact(table_words.telling_covariates, columns=found)] if found else []
+    return [Fact(plan_words.telling_covariates, columns=found)] if found else []
 
 
 def _explained(x: Covariates, y: Outcomes) -> float:

@@ -10,7 +10,7 @@ from macal.datasets.encoding import WINSOR_LIMIT
 from macal.shapes import Indices
 from macal.survey import record
 from macal.survey.campaign import CampaignState
-from macal.survey.estimates import MODEL_CAVEAT, Findings, estimate_effects, exclusion_notes, meant
+from macal.survey.estimates import Findings, estimate_effects, exclusion_notes, meant
 from macal.survey.facts import count_phrase
 from macal.survey.forecast import expected_responses, forecast
 from macal.survey.notes import assumed, notes
@@ -97,9 +97,7 @@ class Report:
     def _estimate(self, found: Findings) -> list[str]:
         rows = {by: [number(v) for v in (one.value, one.low, one.high)] for by, one in found.averages.items()}
         average = pd.DataFrame.from_dict(rows, "index", columns=["average effect", "from", "to"]).rename_axis("by")
-        shown = page.text(
-            f"Individual effects have no intervals: {found.no_interval_reason}." if found.no_interval_reason else ""
-        )
+        shown = page.text(found.without_intervals)
         if found.shown and not found.no_interval_reason:
             caption = "Individual effects by the model, with 95% intervals."
             shown = page.figures({caption: drawings.effects(frames.as_pandas(found.people))})
@@ -116,9 +114,7 @@ class Report:
             shown,
             *([page.text(_sentence(found.variation.describe()))] if found.variation else []),
             page.table(ahead, _OUTLOOK + ", mean width of individual intervals" * found.shown + "."),
-            page.text(
-                f"{_sentence(found.verdict)} {_CAVEAT if found.drawn else MODEL_CAVEAT * bool(found.averages)}".strip()
-            ),
+            page.text(f"{_sentence(found.verdict)} {_CAVEAT if found.drawn else found.caveat}".strip()),
         ]
 
     def _answers(self, found: Findings) -> str:

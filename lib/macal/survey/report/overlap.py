@@ -26,13 +26,11 @@ from macal.datasets.encoding import categories, numbers, standardised
 from macal.metrics import nearest_distance
 from macal.search.rows import profiles
 from macal.shapes import Arms, Centres, Covariates, Distances, Indices, Outcomes, Rows
-from macal.survey import table_words
+from macal.survey import plan_words
 from macal.survey.facts import Fact
 from macal.survey.report.overlap_violations import EXTREME, OverlapViolation, ViolationSearch
 from macal.survey.sampling_frame import SamplingFrame
 from macal.survey.tables.roles import prepared
-
-Round = Int[np.ndarray, "_"]
 
 SAMPLE = 2000  # largest number of people whose distances are computed
 POOR_OVERLAP_SHARE = 0.05  # share of people with an extreme propensity above which overlap is poor
@@ -121,7 +119,7 @@ def warning(
     if share <= POOR_OVERLAP_SHARE and not named:
         return None
     groups = {"groups": named[:MAX_SHOWN], "more": max(0, len(named) - MAX_SHOWN), "contrast": contrast}
-    return Fact(table_words.poor_overlap, share=share, low=low, high=high, harmless=POOR_OVERLAP_SHARE, **groups)
+    return Fact(plan_words.poor_overlap, share=share, low=low, high=high, harmless=POOR_OVERLAP_SHARE, **groups)
 
 
 def overlap_violations(people: SamplingFrame, looks: int = 1) -> list[str]:
@@ -235,7 +233,7 @@ def _typical(people: SamplingFrame) -> float:
     return rms_distance(x if people.first_phase is None else x[some_of(people)])
 
 
-def coverage(people: SamplingFrame, rounds: Sequence[Round]) -> pd.DataFrame:
+def coverage(people: SamplingFrame, rounds: Sequence[Int[np.ndarray, " _"]]) -> pd.DataFrame:
     """Return mean relative distances from people to the nearest label in their arm, after each round.
 
     Args:

@@ -14,8 +14,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy.special import rel_entr
 
-from macal.shapes import Arms, Outcomes
-from macal.survey.feasible import Members
+from macal.shapes import Arms, Mask, Outcomes
 from macal.threads import one_thread
 
 EXTREME = 0.05  # propensity that is near 0
@@ -27,7 +26,6 @@ BINS = 300  # largest number of bins that are paired, by difference of arms
 _LOOKED, _TRIED = 2000, 50  # most surprising cells of two columns per arm; disjoint ones among them
 _PART = 10_000  # people counted together
 
-Ends = Float[np.ndarray, "b"]
 Cells = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 Some = np.ndarray | np.generic | float  # a number per cell, cells in any shape
 
@@ -58,8 +56,8 @@ class Binned:
 
     column: str
     codes: Arms
-    low: Ends
-    high: Ends
+    low: Float[np.ndarray, " b"]
+    high: Float[np.ndarray, " b"]
     cells: list[tuple[int, int]]
 
 
@@ -115,7 +113,7 @@ class ViolationSearch:
                     break
         return hole
 
-    def inside(self, hole: OverlapViolation) -> Members:
+    def inside(self, hole: OverlapViolation) -> Mask:
         """Return the mask of units in a violation, (n,)."""
         parts = [(self.values[c] >= low) & (self.values[c] <= high) for c, (low, high) in hole.bounds.items()]
         return np.all(parts, axis=0)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 import pandas as pd
 
 from macal.datasets.encoding import spellings
-from macal.survey import table_words
+from macal.survey import plan_words
 from macal.survey.facts import Fact
 from macal.survey.tables.roles import Roles
 
@@ -54,9 +54,9 @@ def warnings(table: pd.DataFrame, roles: Roles) -> list[Fact]:
     """Return warnings on a table's covariates."""
     after = later([str(c) for c in roles.kinds])
     mine = weights(table, [str(c) for c, kind in roles.kinds.items() if kind == "number"])
-    said = [Fact(table_words.measured_later, columns=after)] if after else []
-    said += [Fact(table_words.survey_weights, columns=mine)] if mine else []
+    said = [Fact(plan_words.measured_later, columns=after)] if after else []
+    said += [Fact(plan_words.survey_weights, columns=mine)] if mine else []
     for column in [c for c, kind in roles.kinds.items() if kind == "category"]:
         if texts := spellings(table[column].dropna().unique()):
-            said.append(Fact(table_words.spelt_differently, column=column, texts=texts))
+            said.append(Fact(plan_words.spelt_differently, column=column, texts=texts))
     return said
