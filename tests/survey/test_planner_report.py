@@ -53,6 +53,23 @@ def test_it_says_what_the_plan_is(planner, report):
     assert record.checksum(record.content_of(planner.campaign)["table"]) in said.replace(" ", "")
 
 
+@pytest.mark.parametrize(
+    ("key", "option", "value", "shown"),
+    [
+        ("batch size", "batch_size", 7, "7"),
+        ("propensity", "propensity", 0.5, "0.5"),
+        ("cost", "cost", 2.5, "2.5"),
+        ("pay", "pay", "answered", "answered"),
+        ("kind", "kinds", {"age": "category"}, "age=category"),
+    ],
+)
+def test_the_protocol_states_what_differs_from_the_defaults(key, option, value, shown):
+    plain, planner = (Planner("free", budget=100, **given) for given in ({}, {option: value}))
+    for one in (plain, planner):
+        one.plan(make_people(80))
+    assert settings(planner.campaign)[key] == shown and key not in settings(plain.campaign)
+
+
 def test_it_is_one_small_file_of_a_table_s_words_escaped(planner, report):
     text = report.read_text()
     assert "<script" not in text and "&lt;script&gt;" in text and "b &amp; c" in text

@@ -169,7 +169,7 @@ class CampaignState:
         counts = {one: sum(v is not None for v in told.values()) for one, told in self.by_outcome.items()}
         return f" ({', '.join(f'{one} {n:,}' for one, n in counts.items())})" * bool(counts)
 
-    @property
+    @cached_property
     def people(self) -> SamplingFrame:
         """The units of the table.
 

@@ -59,6 +59,25 @@ def described(*kinds: type) -> str:
     return "\n".join(textwrap.fill(one, 120, initial_indent=" " * 8, subsequent_indent=" " * 12) for one in entries)
 
 
+def given(settings: Any, but: Collection[str] = ()) -> dict[str, str]:
+    """Return the settings that differ from their defaults, in words, by the command's name; ``but`` some."""
+    told = {}
+    for one in _of([type(settings)]):
+        value, default = getattr(settings, one.name), one.default
+        default = default if one.default_factory is MISSING else one.default_factory()
+        if one.name not in but and value != default and value is not None:
+            told[(one.metadata["flag"] or one.name).replace("-", " ").replace("_", " ")] = _words(value)
+    return told
+
+
+def _words(value: Any) -> str:
+    if isinstance(value, Mapping):
+        value = [f"{name}={one}" for name, one in value.items()]
+    if isinstance(value, (float, int)) and not isinstance(value, bool):
+        return f"{value:,.10g}"
+    return str(value) if isinstance(value, (str, bool)) else ", ".join(map(str, value))
+
+
 def parted(given: Mapping[str, Any], *kinds: type) -> list[Any]:
     """Return dataclasses, made of the settings that each has.
 

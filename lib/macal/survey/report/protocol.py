@@ -3,6 +3,7 @@
 from macal.acquisition import CRITERIA
 from macal.survey.campaign import CampaignState
 from macal.survey.notes import excluded
+from macal.survey.options import given
 from macal.survey.policy import Policy
 from macal.survey.report.page import number
 from macal.survey.words import TARGET_PHRASES
@@ -20,32 +21,26 @@ def settings(campaign: CampaignState) -> dict[str, str]:
     told = {
         "people selected": f"{len(plan):,} of {people.population:,}",
         "first-phase sample": f"{among:,}, by a hash of the names" if among else "",
-        "treatment": columns.treatment,
-        "covariates": f"{len(people.roles.kinds)}; numbers winsorised and standardised, categories as indicators",
-        "proxies": ", ".join(map(str, people.roles.proxies)),
+        "covariate columns": f"{len(people.roles.kinds)}; numbers winsorised, standardised; categories as indicators",
         "selection": how(policy),
         "rounds": f"{plan['round'].nunique()}",
-        "largest number of people per round": f"{policy.batch_size:,}" if policy.batch_size else "",
         "people in the largest round": f"{size:,}" if policy.batch_size and size > policy.batch_size else "",
-        "largest cost per round": money(float(policy.batch_cost)) if policy.batch_cost else "",
         "budget": f"{money(float(policy.budget))}; the plan costs {money(campaign.rounds['so far'].iloc[-1])}"
         + if_all(campaign),
-        "budget chosen for the interval width": f"{policy.width:g}" if policy.width else "",
-        "residual s.d., guessed": f"{columns.sd}" if columns.sd else "",
-        "R^2 of proxies, guessed": f"{policy.r2:g}" if policy.r2 else "",
         "quotas": "; ".join(policy.quotas) + " (in expected answers)" * bool(policy.quotas and campaign.is_uncertain),
         "clusters": f"{columns.cluster}: {_CLUSTERS[policy.cluster_rule]}" if columns.cluster else "",
         "excluded": "; ".join(f"{n:,} {who}" for who, n in counts.items() if n),
         "mandatory": f"{len(people.included):,}" if len(people.included) else "",
-        "response probability": f"{columns.response}" if campaign.is_uncertain else "",
         "reserves": f"{reserves:,}" if reserves else "",
         "answers corrected": f"{mended:,}" if mended else "",
         "rounds recounted": f"{recounted:,}" if recounted else "",
         "estimation of effects": "weights (1 / inclusion probability)" if policy.is_drawn else "outcome model",
     }
+    told |= given(columns, ("cluster", "exclude", "include")) | given(policy, _TOLD)
     return {what: words for what, words in told.items() if words}
 
 
+_TOLD = "budget criterion parameters draw uniform target by seed quotas cluster_rule".split()  # elsewhere
 _CLUSTERS = {"whole": "whole clusters", "one": "at most one person per cluster"}
 
 
