@@ -8,9 +8,10 @@ import pytest
 from cases import each, part_and_whole
 
 from macal.acquisition.bald import logistic_propensity
+from macal.survey.columns import Columns
 from macal.survey.report import overlap
 from macal.survey.report.overlap_violations import ViolationSearch
-from macal.survey.sampling_frame import Columns, SamplingFrame
+from macal.survey.sampling_frame import SamplingFrame
 from macal.survey.tables.sample import FirstPhase
 
 

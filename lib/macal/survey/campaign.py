@@ -19,11 +19,12 @@ from macal.registry import UnknownName, check_known
 from macal.shapes import Indices, Outcomes
 from macal.survey.answers import chance
 from macal.survey.audit import Audit, PlanTrace
+from macal.survey.columns import Columns
 from macal.survey.constraints import Range
 from macal.survey.facts import count_phrase
 from macal.survey.policy import Policy
 from macal.survey.sampling_design import SamplingDesign, ineligible, representatives
-from macal.survey.sampling_frame import Columns, SamplingFrame
+from macal.survey.sampling_frame import SamplingFrame
 from macal.survey.tables import frames
 from macal.survey.tables.sample import Sample, SampleRequest
 

@@ -16,6 +16,7 @@ from macal.storage import atomic
 from macal.survey import record, steps
 from macal.survey.answers import by_name, check_arms, outcome_of
 from macal.survey.campaign import NEVER, name_phrase
+from macal.survey.columns import Columns
 from macal.survey.estimates import Findings, estimate_effects, exclusion_notes, meant
 from macal.survey.facts import count_phrase
 from macal.survey.forecast import expected_responses
@@ -28,7 +29,6 @@ from macal.survey.options import number
 from macal.survey.planner import MEMORY, Planner, doubted
 from macal.survey.policy import Policy
 from macal.survey.report import data_warnings, document, drawings
-from macal.survey.sampling_frame import Columns
 from macal.survey.tables import frames, suspects
 from macal.survey.tables.blocks import PartedTable
 from macal.survey.tables.roles import ColumnHints, read_as

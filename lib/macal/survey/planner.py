@@ -14,6 +14,7 @@ from macal.storage.workers import executor, processors
 from macal.survey import record, steps
 from macal.survey.audit import Audit
 from macal.survey.campaign import CampaignState
+from macal.survey.columns import Columns
 from macal.survey.designs import redrawn
 from macal.survey.estimates import Findings, estimate_effects
 from macal.survey.facts import Fact
@@ -24,7 +25,7 @@ from macal.survey.options import described, parted, signature_of
 from macal.survey.policy import UNIFORM, Policy
 from macal.survey.report import document
 from macal.survey.report.data_warnings import warnings as doubts_of
-from macal.survey.sampling_frame import Columns, SamplingFrame
+from macal.survey.sampling_frame import SamplingFrame
 from macal.survey.tables import frames
 from macal.survey.tables.sample import Sample, sampled
 

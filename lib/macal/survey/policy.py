@@ -11,11 +11,11 @@ from macal import acquisition
 from macal.acquisition.catalogue import names_where, needs_no_model
 from macal.arguments import Count, Positive, Share, Whole
 from macal.registry import check_known
+from macal.survey.columns import CLUSTER_RULES
 from macal.survey.constraints import Quota
 from macal.survey.inference.targets import TARGETS
 from macal.survey.options import number, option, pair
 from macal.survey.options import sample as read_sample
-from macal.survey.sampling_frame import CLUSTER_RULES
 
 SAMPLE = 50_000  # people of a sample of a table that is larger than memory; see the page *Exact and fast*
 PAY = ("asked", "answered")

@@ -15,10 +15,10 @@ from macal.campaigns.records import sha256
 from macal.storage import atomic
 from macal.survey import file_checks
 from macal.survey.campaign import CampaignState
+from macal.survey.columns import Columns
 from macal.survey.file_checks import Damaged
 from macal.survey.fingerprints import as_planned, changed, difference, fingerprint
 from macal.survey.policy import Policy
-from macal.survey.sampling_frame import Columns
 from macal.survey.tables.roles import USED, Roles
 from macal.survey.tables.sample import FirstPhase, Sample
 
