@@ -104,10 +104,12 @@ def poor_overlap(
 
 def measured_later(columns: Sequence[str]) -> str:
     """Covariates whose names suggest measurement after treatment."""
-    first = columns[0]
+    one = len(columns) == 1
+    which, rest = ("it as a proxy if it predicts", "it") if one else ("as proxies those that predict", "the others")
     return (
         f"by name, {', '.join(map(repr, columns))} may have been measured after treatment and would then hide part of"
-        f" its effect; if it predicts the outcome, use --proxy {first}, else --kind {first}=ignore"
+        f" its effect; name {which} the outcome (--proxy {','.join(columns)}), and leave out {rest}"
+        f" (--kind {columns[0] if one else 'COLUMN'}=ignore)"
     )
 
 
