@@ -117,6 +117,9 @@ def test_simultaneous_intervals_are_wider_by_bonferroni(options):
         assert all(b.value == pytest.approx(a.value) and b.error == pytest.approx(a.error) for a, b in pairs)
         assert all(a.width < b.width for a, b in pairs) and pairs
         assert (one.level, every.level) == (0.95, 0.975) and every.at_once and not one.at_once
+        facts = (found.design_based.facts for found in (one, every))
+        levels = [{fact.values["level"] for fact in some if "level" in fact.values} for some in facts]
+        assert levels == ([{0.95}, {0.975}] if one.design_based.groups else [set(), set()])
     looks = [planner.estimate(outcome="wage", looks="rounds", simultaneous=wide).averages for wide in (False, True)]
     assert all(list(looks[0].values())[0].width < one.width for one in looks[1].values())
     alone = make(PEOPLE, **DRAWN | options)[0]

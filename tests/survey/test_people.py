@@ -158,12 +158,14 @@ def test_names_give_away_what_is_later_and_what_weighs():
     assert suspects.weights(table, ["weight"]) and not suspects.weights(table.assign(weight=70.0), ["weight"])
 
 
-def test_a_plan_warns_of_what_is_later_and_of_weights():
+@pytest.mark.parametrize("names", [["died"], ["died", "score_post"]])
+def test_a_plan_warns_of_what_is_later_and_of_weights(names):
     rng = np.random.default_rng(0)
     planner = Planner("free", 20)
-    planner.plan(people(died=np.arange(120) % 3 // 2, pweight=rng.uniform(1, 9, 120)))
+    later = {name: np.arange(120) % (3 + k) for k, name in enumerate(names)}
+    planner.plan(people(**later, pweight=rng.uniform(1, 9, 120)))
     told = " ".join(data_warnings.warnings(planner.campaign))
-    assert "'died' may" in told and "--kind died=ignore" in told
+    assert ", ".join(map(repr, names)) in told and f"--proxy {','.join(names)}" in told and "=ignore" in told
     assert "'pweight' may be" in told and "each row counts as one" in told
 
 

@@ -75,8 +75,20 @@ def test_gaps_of_proxies_are_values_of_their_own():
     whole.observe(y[plan.index])
     part, none = (weighted_estimates(one.campaign, one.campaign.outcomes, 1).estimate.width for one in (planner, whole))
     assert part < 0.95 * none, part / none
-    with pytest.raises(ValueError, match="rating"):
+    with pytest.raises(ValueError, match="rating.*--proxy"):
         planned(table, covariates=["a", "b", "rating"])
+
+
+def test_what_proxies_saved_is_said_of_the_interval_shown():
+    people, y = world()
+    planner, plan = planned(people, batch_size=50, proxies=["rating"])
+    planner.observe(y[plan.index])
+    once, rounds = (
+        weighted_estimates(planner.campaign, planner.campaign.outcomes, 1, looks=looks) for looks in ("once", "rounds")
+    )
+    ((bare,), (wide,)) = ([f.values for f in one.facts if f.kind == "saved_by_proxies"] for one in (once, rounds))
+    assert wide["width"] / bare["width"] == pytest.approx(rounds.estimate.width / once.estimate.width)
+    assert rounds.estimate.width > once.estimate.width and wide["share"] == pytest.approx(bare["share"])
 
 
 def test_a_forecast_counts_what_proxies_explain():
@@ -86,6 +98,7 @@ def test_a_forecast_counts_what_proxies_explain():
     plain, useless, known = (planned(people, **more)[0].forecast() for more in options)
     assert plain.without is None and useless.without is None and useless.width == pytest.approx(plain.width, rel=0.01)
     assert known.without == pytest.approx(plain.width) and known.width < 0.75 * plain.width
+    assert [one.uncounted for one in (plain, useless, known)] == [False, True, False]
     planner, plan = planned(people, **guess, r2=0.64)
     planner.observe(y[plan.index])
     realised = weighted_estimates(planner.campaign, planner.campaign.outcomes, 1).estimate.width
@@ -106,6 +119,7 @@ def test_a_forecast_counts_what_proxies_explain():
         ({"proxies": ["rates"]}, "'rates'"),
         ({"proxies": ["same"]}, "'same'"),
         ({"proxies": ["endless"]}, "'endless'.*p0003"),
+        ({"proxies": ["rating"], "kinds": {"rating": "ignore"}}, "'rating'.*ignore"),
         ({"proxies": ["several"]}, r"'several'.*\[1, 2\]"),
         ({"r2": 0.5}, "r2"),
         ({"r2": 1.5, "proxies": ["rating"]}, "r2"),

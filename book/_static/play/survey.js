@@ -260,7 +260,7 @@ function warnings() {
   return [
     ...farTold(columns, table),
     ...(later.length
-      ? [`By name, ${list(later)} may have been measured after treatment and would then hide part of its effect. If it predicts the outcome, choose the role proxy, else leave it out.`]
+      ? [`By name, ${list(later)} may have been measured after treatment and would then hide part of its effect. ${later.length > 1 ? "Choose the role proxy for those that predict the outcome, and leave out the others" : "If it predicts the outcome, choose the role proxy, else leave it out"}.`]
       : []),
     ...(weights.length
       ? [`By name, ${list(weights)} may be survey weights. Each row counts as one person here: leave the column out.`]

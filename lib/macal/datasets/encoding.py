@@ -55,7 +55,7 @@ def check_complete(gaps: Mapping[str, int | str], rows: int, lacking: Collection
     if some := ", ".join(words for name, words in given.items() if name not in lacking):
         told.append(
             f"missing or infinite values in {some} of {rows} rows; impute them, drop the rows, or ignore those columns"
-            " (--kind COLUMN=ignore)"
+            " (--kind COLUMN=ignore); gaps are allowed in proxies (--proxy)"
         )
     if alone := ", ".join(words for name, words in given.items() if name in lacking):
         told.append(

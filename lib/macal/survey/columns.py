@@ -91,8 +91,8 @@ class Columns:
         group=_TABLE,
     )
     proxies: Sequence[str] = option(
-        "columns known for all units that predict the outcome, even if measured after treatment, such as earlier or"
-        " cheaper ratings; never covariates",
+        "columns known before the survey that predict the outcome, even if measured after treatment or with gaps, such"
+        " as earlier or cheaper ratings; never covariates",
         (),
         type=names,
         flag="proxy",

@@ -119,7 +119,7 @@ def _add_estimate(commands: Any) -> None:
     _files(command)
     _into(command, "of people's effects, where answers show that they differ, or with --individual", False)
     command.add_argument("--outcome", help="which of several outcomes (default: all of them, one after the other)")
-    text = "widen the intervals of several outcomes so that they hold at once (Bonferroni)"
+    text = "widen the intervals of several outcomes so that they are simultaneous (Bonferroni)"
     command.add_argument("--simultaneous", action="store_true", help=text)
     command.add_argument("--model", default="joint-gp", help="a Gaussian process (default: joint-gp)")
     text = "value of the treatment that all others are compared with, of several arms (default: as planned)"

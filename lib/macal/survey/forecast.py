@@ -53,6 +53,7 @@ class Forecast:
         equal: with equal allocation to the arms for the same money; None likewise, and with clusters.
         in_sd: whether widths are in residual s.d., because these are unknown.
         clustered: whether people are in clusters, whose correlation is ignored.
+        uncounted: whether there are proxies of unknown R^2.
     """
 
     width: float
@@ -61,6 +62,7 @@ class Forecast:
     equal: float | None
     in_sd: bool
     clustered: bool
+    uncounted: bool
 
     def describe(self) -> Fact:
         """Return the forecast as a sentence with its values."""
@@ -157,7 +159,8 @@ def forecast(campaign: CampaignState) -> Forecast | None:
     simple, equal = (None if crowd.has_too_few(other, 0.0) else crowd.width(other) for other in others)
     alone = replace(crowd, explained=np.zeros(crowd.arms))
     without = alone.width(chances) if crowd.explained.any() else None
-    return Forecast(crowd.width(chances), without, simple, None if clustered else equal, in_sd, clustered)
+    uncounted = bool(people.roles.proxies) and policy.r2 is None and without is None
+    return Forecast(crowd.width(chances), without, simple, None if clustered else equal, in_sd, clustered, uncounted)
 
 
 def without_dear(

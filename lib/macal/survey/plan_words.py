@@ -9,7 +9,13 @@ _MISTAKE = "if that is a mistake or a code for a missing value"
 
 
 def expected_width(
-    width: float, without: float | None, simple: float | None, equal: float | None, in_sd: bool, clustered: bool
+    width: float,
+    without: float | None,
+    simple: float | None,
+    equal: float | None,
+    in_sd: bool,
+    clustered: bool,
+    uncounted: bool,
 ) -> str:
     """How wide the average effect's interval is expected to be, by the design and by others for the same money."""
     others = {"a simple random sample": simple} | ({} if clustered else {"equal allocation to the arms": equal})
@@ -17,9 +23,10 @@ def expected_width(
     alike = ", ignoring correlation within clusters" * clustered
     proxies = "" if without is None else f" ({without:,.4g} without the proxies)"
     unit = " Widths are in residual standard deviations of the outcome; set their size with --residual-sd."
+    more = " Proxies are not counted, because the share of the residual variance that they explain is unknown (--r2)."
     return (
         f"Expected width of the average effect's 95% interval: {width:,.4g}{alike}{proxies}. For the same"
-        f" money: {', '.join(other)}.{unit * in_sd}"
+        f" money: {', '.join(other)}.{unit * in_sd}{more * uncounted}"
     )
 
 
@@ -107,10 +114,12 @@ def poor_overlap(
 
 def measured_later(columns: Sequence[str]) -> str:
     """Covariates whose names suggest measurement after treatment."""
-    first = columns[0]
+    one = len(columns) == 1
+    which, rest = ("it as a proxy if it predicts", "it") if one else ("as proxies those that predict", "the others")
     return (
         f"by name, {', '.join(map(repr, columns))} may have been measured after treatment and would then hide part of"
-        f" its effect; if it predicts the outcome, use --proxy {first}, else --kind {first}=ignore"
+        f" its effect; name {which} the outcome (--proxy {','.join(columns)}), and leave out {rest}"
+        f" (--kind {columns[0] if one else 'COLUMN'}=ignore)"
     )
 
 

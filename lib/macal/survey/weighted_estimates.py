@@ -99,9 +99,10 @@ def weighted_estimates(
         return WeightedEstimates(facts=tuple(said))
     told = [] if target == "all" else [Fact(words.of_target, target=target)]
     told += [] if survey.clusters is None else [Fact(words.by_clusters, clusters=survey.answers())]
-    told += [*_ahead(y, survey), *_saved(survey, estimate, target, arm, level)]
-    estimate, widened = _at_looks(campaign, survey, estimate, "once" if looks is None else looks, level)
-    alone = "" if looks in (None, "once") else " at this look alone"
+    looks = "once" if looks is None else looks
+    estimate, widened = _at_looks(campaign, survey, estimate, looks, level)
+    told += [*_ahead(y, survey), *_saved(campaign, survey, estimate, arm, target, looks, level)]
+    alone = "" if looks == "once" else " at this look alone"
     told += _clipped(people, survey)
     groups, said = _groups(survey, by, None if by is None else groups_of(people, by)[rows], arm, target, alone, level)
     doubt, doubted = _doubt(survey, estimate, arm, target, bounds, alone)
@@ -155,11 +156,14 @@ def _ahead(y: Outcomes, survey: Survey) -> list[Fact]:
     return [Fact(words.answers_ahead, people=out)] if out else []
 
 
-def _saved(survey: Survey, estimate: Estimate, target: str, arm: int, level: float) -> list[Fact]:
-    """Return the share of answers that proxies saved."""
-    if not survey.proxies.shape[1]:
+def _saved(
+    campaign: CampaignState, survey: Survey, estimate: Estimate, arm: int, target: str, looks: str, level: float
+) -> list[Fact]:
+    """Return the share of answers that proxies saved, by intervals that are valid at the same looks."""
+    if not survey.proxies.shape[1] or not np.isfinite(estimate.width):
         return []
-    alone = average_effect(replace(survey, proxies=None), target, arm, level).width
+    bare = replace(survey, proxies=None)
+    alone = _at_looks(campaign, bare, average_effect(bare, target, arm, level), looks, level)[0].width
     saved = 1 - (estimate.width / alone) ** 2
     return [Fact(words.saved_by_proxies, width=alone, share=saved if abs(saved) > _NOTHING else 0.0)]
 
@@ -232,7 +236,7 @@ def _groups(
         return {}, []
     every = group_effects(survey, groups, target, arm, level)
     found = {group: one for group, one in every.items() if isinstance(one, Estimate)}
-    held = [Fact(words.groups_at_once, groups=len(found), by=by, alone=alone)] if found else []
+    held = [Fact(words.groups_at_once, groups=len(found), by=by, level=level, alone=alone)] if found else []
     return found, held + _without(by, {k: why for k, why in every.items() if isinstance(why, str)})
 
 

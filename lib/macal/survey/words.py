@@ -140,9 +140,9 @@ def holds_at_looks(looks: str, times: float, rounds: int) -> str:
     return f"The weighted interval is valid simultaneously at {which}; that makes it {times:.2f} times as wide."
 
 
-def groups_at_once(groups: int, by: str, alone: str) -> str:
+def groups_at_once(groups: int, by: str, level: float, alone: str) -> str:
     """Simultaneous intervals of groups."""
-    return f"The {groups} intervals by {by} are simultaneous 95% intervals (Bonferroni){alone}."
+    return f"The {groups} intervals by {by} are simultaneous {100 * level:.4g}% intervals (Bonferroni){alone}."
 
 
 def groups_unasked(by: str, groups: Sequence[Any], why: str) -> str:

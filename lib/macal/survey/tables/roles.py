@@ -286,9 +286,9 @@ def roles_of(columns: Mapping[str, Summary], same: list[int], naming: list[str],
         out |= {c: "as given" for c, kind in kinds.items() if kind == "ignore" and c not in said.named}
     for what, given in (("covariate", said.covariates), ("proxy", said.proxies)):
         if wrong := [c for c in given or () if c in out and (c not in kinds or what == "proxy")]:
+            why = "its kind is ignore" if kinds.get(wrong[0]) == "ignore" else out[wrong[0]]
             raise ValueError(
-                f"column {wrong[0]!r} cannot be a {what}: {out[wrong[0]]}; leave it out, or give its kind:"
-                f" {', '.join(USED)}"
+                f"column {wrong[0]!r} cannot be a {what}: {why}; leave it out, or give its kind: {', '.join(USED)}"
             )
     used, proxies = ({c: k for c, k in found.items() if k in USED and (c in said.proxies) == mine} for mine in (0, 1))
     return Roles(identifier, used, out, {c: how for c, found in columns.items() if (how := _written(found))}, proxies)
