@@ -177,11 +177,12 @@ def drawn_clusters(
 ) -> str:
     """How clusters were sampled: numbers of clusters, and of people in none."""
     beside = f" and {drawn[1]:,} of {of[1]:,} people in none" * bool(of[1])
+    low, high = (f"{chance:.3g}" for chance in chances)
+    were = f"was {low} each" if low == high else f"was {low} to {high}"
     few = f"; with fewer than about {MIN_CLUSTERS} an interval is rough" * (sum(drawn) < MIN_CLUSTERS)
     return (
         f"{drawn[0]:,} of {of[0]:,} clusters by {column!r}{', each of one arm,' * one_arm}{beside} were sampled,"
-        f" {'whole' if whole else 'one person of each'}; their inclusion probabilities were {chances[0]:.3g} to"
-        f" {chances[1]:.3g} (seed {seed}){few}."
+        f" {'whole' if whole else 'one person of each'}; their inclusion probability {were} (seed {seed}){few}."
     )
 
 

@@ -142,7 +142,10 @@ def holds_at_looks(looks: str, times: float, rounds: int) -> str:
 
 def groups_at_once(groups: int, by: str, level: float, alone: str) -> str:
     """Simultaneous intervals of groups."""
-    return f"The {groups} intervals by {by} are simultaneous {100 * level:.4g}% intervals (Bonferroni){alone}."
+    held = f"{100 * level:.4g}% interval"
+    if groups == 1:
+        return f"The interval by {by} is a {held}{alone}."
+    return f"The {groups} intervals by {by} are simultaneous {held}s (Bonferroni){alone}."
 
 
 def groups_unasked(by: str, groups: Sequence[Any], why: str) -> str:
