@@ -6,7 +6,7 @@ units and labelled units, ``Gram`` among the latter.
 """
 
 import numpy as np
-from jaxtyping import Float, Int, UInt8
+from jaxtyping import Float, Int, UInt8, UInt64
 
 Covariates = Float[np.ndarray, "n d"]
 Centres = Float[np.ndarray, "m d"]
@@ -23,3 +23,9 @@ Gram = Float[np.ndarray, "m m"]
 Variances = Float[np.ndarray, "n"]
 Pair = Float[np.ndarray, "n 2"]
 PairCov = Float[np.ndarray, "n 2 2"]
+PerCentre = Float[np.ndarray, "m"]
+CentreArms = Int[np.ndarray, "m"]
+UnitIndices = Int[np.ndarray, "_"]  # by their place in the pool
+Hashes = UInt64[np.ndarray, "n"]
+Covariances = Float[np.ndarray, "_ _"]
+Score = Float[np.ndarray, "*shape"]

@@ -50,9 +50,6 @@ _WIDEST = 6.0  # prior s.d.s that a parameter may be away from its prior mean
 
 _EVERY = np.eye(8)  # all parameters are free
 
-Parameters = Float[np.ndarray, "8"]
-Basis = Float[np.ndarray, "8 k"]
-
 
 @dataclass(frozen=True, eq=False)
 class _Labels:
@@ -75,7 +72,7 @@ class _Labels:
         """One of two numbers for each label, that of its arm, (n,)."""
         return np.repeat(two, [self.controls, len(self.y) - self.controls])
 
-    def evidence(self, at: Parameters) -> tuple[float, Parameters]:
+    def evidence(self, at: Float[np.ndarray, "8"]) -> tuple[float, Float[np.ndarray, "8"]]:
         """Log marginal likelihood and its gradient (Eqs. 5.8 and 5.9).
 
         evidence = -(r'w + log det C + n log 2 pi) / 2; with M = w w' - C^-1, d evidence / d theta =
@@ -116,14 +113,14 @@ class _Posterior:
 
     labels: _Labels
 
-    def descend(self, z: Outcomes, basis: Basis) -> tuple[float, Outcomes]:
+    def descend(self, z: Outcomes, basis: Float[np.ndarray, "8 k"]) -> tuple[float, Outcomes]:
         """Negative log density but for a constant, and its gradient."""
         mean, deviation = PRIORS.T
         value, gradient = self.labels.evidence(mean + deviation * (basis @ z))
         return z @ z / 2 - value, z - basis.T @ (deviation * gradient)
 
-    def highest(self, basis: Basis, starts: Sequence[Outcomes]) -> Parameters:
-        """Parameters of largest density."""
+    def highest(self, basis: Float[np.ndarray, "8 k"], starts: Sequence[Outcomes]) -> Float[np.ndarray, "8"]:
+        """Float[np.ndarray, "8"] of largest density."""
         bounds, options = [(-_WIDEST, _WIDEST)] * basis.shape[1], {"jac": True, "method": "L-BFGS-B"}
         tries = [minimize(self.descend, z, (basis,), bounds=bounds, **options) for z in starts]
         best = min(tries, key=lambda found: found.fun)
@@ -222,7 +219,7 @@ class JointGP:
             raise NotFitted(place, reason) from error
         return FittedJointGP(prior, centre + scale * at[:2], units, root, {"rho": prior.rho})
 
-    def _climb(self, units: Split, centre: float, scale: float) -> tuple[float, Parameters]:
+    def _climb(self, units: Split, centre: float, scale: float) -> tuple[float, Float[np.ndarray, "8"]]:
         """Unit of the length scale, and the parameters of largest posterior density."""
         order = np.argsort(units.t, kind="stable")
         distances = pdist(units.x.astype(np.float64)[order])
@@ -235,7 +232,7 @@ class JointGP:
         return unit, density.highest(free, starts)
 
 
-def _prior(at: Parameters, unit: float, scale: float) -> Prior:
+def _prior(at: Float[np.ndarray, "8"], unit: float, scale: float) -> Prior:
     """Hyperparameters in the units of the covariates and of the outcome."""
     variance = scale**2 * np.exp(2 * at[2:4])
     return Prior(variance, [unit * float(np.exp(at[6]))] * 2, variance * np.exp(at[4:6]), float(np.tanh(at[7])))

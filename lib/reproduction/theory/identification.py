@@ -7,11 +7,9 @@ Reference: J. Pearl, "Causal Diagrams for Empirical Research", Biometrika 82(4),
 """
 
 import numpy as np
-from jaxtyping import Float
 
-Law = Float[np.ndarray, "x v v 2"]
-OutcomeValues = Float[np.ndarray, "v"]
-ConditionalEffects = Float[np.ndarray, "x"]
+from reproduction.theory.shapes import ConditionalEffects, Law, OutcomeValues
+
 LINE = (0.7, 1.3)  # intercept and slope of the effect in counterexample (c)
 
 

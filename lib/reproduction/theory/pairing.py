@@ -10,15 +10,13 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from jaxtyping import Float
 from scipy.linalg import cho_factor, cho_solve
 from scipy.spatial.distance import cdist
 
 from macal import kernels
 from macal.shapes import Centres, Covariates, Distances
+from reproduction.theory.shapes import PerTarget, Targets
 
-Targets = Float[np.ndarray, "g d"]
-PerTarget = Float[np.ndarray, "g"]
 Kernel = Callable[[np.ndarray, np.ndarray], np.ndarray]
 Smoother = Callable[[np.ndarray, np.ndarray], np.ndarray]
 Surface = Callable[[np.ndarray], np.ndarray]
