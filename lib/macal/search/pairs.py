@@ -231,8 +231,8 @@ class PairSearch:
             price = self.price1[:, None] + self.least
             bound = per_price(bound[:, None] + self.upper, price).max(axis=1)
         bound = np.where(self.treated.free, np.minimum(self.settled, bound), -np.inf)
-        rows, (cut, unit) = top_bounds(bound, min(self.size, int(self.treated.free.sum())), self.treated.first)
-        limit, i, j = np.full(len(rows), cut), rows[:0], rows[:0]
+        rows, cut = top_bounds(bound, min(self.size, int(self.treated.free.sum())), self.treated.first)
+        limit, i, j = np.full(len(rows), cut[0]), rows[:0], rows[:0]
         # the second time for rows that promised the cut in float32 and do not hold it
         for _ in range(2):
             found = self._look_through(rows, limit)
@@ -242,31 +242,36 @@ class PairSearch:
                 return
             keep = ~np.isin(i, rows)
             i, j = np.concatenate([i[keep], found[0]]), np.concatenate([j[keep], found[1]])
-            listed, best = self._list(i, j, (cut, unit))
-            rows, limit = listed[best < cut], best[best < cut]
+            listed, best = self._list(i, j, cut)
+            rows, limit = listed[best < cut[0]], best[best < cut[0]]
             if not len(rows):
                 break
         self.settled[listed] = best
-        if cut < np.inf and not _LIST <= len(i) < 4 * _LIST:
+        if cut[0] < np.inf and not _LIST <= len(i) < 4 * _LIST:
             self.size = self.size * 2 if len(i) < _LIST else max(1, self.size // 2)
 
     def _list(self, i: Indices, j: Indices, cut: tuple[float, int]) -> tuple[Rows, Distances]:
         """List pairs of rows i (k,) and j (k,); return the rows that have some and the exact best score of each."""
         treated, control = self.treated, self.control
-        step = max(1, _TILE // treated.x.shape[1])
-        parts = ((i[k : k + step], j[k : k + step]) for k in range(0, max(len(i), 1), step))
-        d = self.alpha * np.concatenate([treated.distance(treated.x[a], control.x[b]) for a, b in parts])
         price = None if self.least is None else self.price1[i] + self.price0[j]
         cost = self._available.price_of_pairs(treated.units[i], control.units[j]) if self._available else 0.0
-        rows, place = np.unique(i, return_inverse=True)
-        columns, other = np.unique(j, return_inverse=True)
+        rows, row = np.unique(i, return_inverse=True)
+        columns, column = np.unique(j, return_inverse=True)
         one, zero = treated.set_short_list(rows), control.set_short_list(columns)
-        at = (i, j) if treated.every else (place, other)
-        self.pairs = PairList(one, zero, *at, d, price, cost, cut)
+        # short lists are of the listed rows and columns, or of every unit
+        i_listed, j_listed = (i, j) if treated.every else (row, column)
+        self.pairs = PairList(one, zero, i_listed, j_listed, self.alpha * self._distances(i, j), price, cost, cut)
         score = self._scores(self.pairs)
         best = np.full(len(rows), -np.inf)
-        np.maximum.at(best, place, score if price is None else per_price(score, price))
+        np.maximum.at(best, row, score if price is None else per_price(score, price))
         return rows, best
+
+    def _distances(self, i: Indices, j: Indices) -> Distances:
+        """Exact distance within each pair of rows i (k,) and j (k,)."""
+        treated, control = self.treated, self.control
+        step = max(1, _TILE // treated.x.shape[1])
+        parts = (slice(k, k + step) for k in range(0, max(len(i), 1), step))
+        return np.concatenate([treated.distance(treated.x[i[part]], control.x[j[part]]) for part in parts])
 
     def _novelty_bound(self, arm: Arm) -> Distances:
         return self.novelty * arm.distance_bounds() if arm.labelled else np.zeros(len(arm.x))
@@ -277,41 +282,52 @@ class PairSearch:
         v[i, j] = high[j] - alpha d(i, j) is at least m0[j] - alpha d(i, j), ``high`` being m0 and d its bound from
         below, both in float32; a pair may score the limit where v[i, j] >= floor[i] = limit[i] - m1[i].
         """
-        # (n0,), rounded up by more than v below is rounded
-        high = (self._novelty_bound(self.control) * (1 + 4 * _EPS) + self.slack).astype(np.float32)
-        high = np.where(self.control.free, high, np.float32(-np.inf))[self.order]
-        least = limit[:, None]
-        if self.least is not None:  # the score that makes the limit, at the lowest price of a block
-            price = self.price1[rows][:, None] + self.least
-            least = np.where(least > 0, least * price, least / price)
-        # (k, 1 or blocks), rounded down; taken units are below
-        floor = (least - self._novelty_bound(self.treated)[rows][:, None] - self.slack).astype(np.float32)
-        floor = np.nextafter(floor, np.float32(-np.inf)).clip(min=_MIN_SCORE)
-        floor = np.broadcast_to(floor, (len(rows), len(self.blocks)))
+        high, floor = self._high(), self._floor(rows, limit)
         # (k, d + 2)
-        left, found = self.treated.left(rows), []
+        left, i, j, listed = self.treated.left(rows), [rows[:0]], [rows[:0]], 0
         for b, columns in enumerate(self.blocks):
-            width, some = columns.stop - columns.start, np.flatnonzero(self.upper[rows, b] >= floor[:, b])
-            step = max(1, _TILE // width)
+            some = np.flatnonzero(self.upper[rows, b] >= floor[:, b])
+            step = max(1, _TILE // (columns.stop - columns.start))
             for k in (some[start : start + step] for start in range(0, len(some), step)):
-                # (rows of the tile, controls of the block): first d squared, then d, then v
-                v = self.tile[: len(k) * width].reshape(len(k), width)
-                product(left[k], self.right[columns].T, out=v)
-                np.maximum(v, 0, out=v)
-                v = v if self.treated.squared else np.sqrt(v, out=v)
-                v *= np.float32(-self.alpha * (1 - 4 * _EPS))
-                v += high[columns]
+                v = self._tile_of(left[k], columns, high[columns])
                 if self._available:
                     self._close(v, rows[k], self.order[columns])
                 top = v.max(axis=1)
                 self.upper[rows[k], b] = np.minimum(self.upper[rows[k], b], top)
                 promising = np.flatnonzero(top >= floor[k, b])
-                a, c = np.nonzero(v[promising] >= floor[k[promising], b][:, None])
-                found.append((rows[k[promising[a]]], self.order[c + columns.start]))
-                if len(rows) > 1 and sum(len(a) for a, _ in found) > _PAIRS:
+                row, column = np.nonzero(v[promising] >= floor[k[promising], b][:, None])
+                i.append(rows[k[promising[row]]])
+                j.append(self.order[column + columns.start])
+                listed += len(row)
+                if len(rows) > 1 and listed > _PAIRS:
                     return None
-        i, j = (np.concatenate(x) for x in zip(*found, strict=True)) if found else (rows[:0], rows[:0])
-        return i, j
+        return np.concatenate(i), np.concatenate(j)
+
+    def _high(self) -> np.ndarray:
+        """Bound from above of m0 in the order of the blocks, (n0,), rounded up by more than v; -inf where taken."""
+        high = (self._novelty_bound(self.control) * (1 + 4 * _EPS) + self.slack).astype(np.float32)
+        return np.where(self.control.free, high, np.float32(-np.inf))[self.order]
+
+    def _floor(self, rows: Rows, limit: Distances) -> np.ndarray:
+        """Least v with which a pair scores its row's limit, (k, blocks), rounded down; taken units are below."""
+        least = limit[:, None]
+        if self.least is not None:  # the score that makes the limit, at the lowest price of a block
+            price = self.price1[rows][:, None] + self.least
+            least = np.where(least > 0, least * price, least / price)
+        floor = (least - self._novelty_bound(self.treated)[rows][:, None] - self.slack).astype(np.float32)
+        floor = np.nextafter(floor, np.float32(-np.inf)).clip(min=_MIN_SCORE)
+        return np.broadcast_to(floor, (len(rows), len(self.blocks)))
+
+    def _tile_of(self, left: np.ndarray, columns: slice, high: np.ndarray) -> np.ndarray:
+        """Values v of some rows and the controls of a block: first d squared, then d, then v, in reused memory."""
+        v = self.tile[: len(left) * len(high)].reshape(len(left), len(high))
+        product(left, self.right[columns].T, out=v)
+        np.maximum(v, 0, out=v)
+        if not self.treated.squared:
+            np.sqrt(v, out=v)
+        v *= np.float32(-self.alpha * (1 - 4 * _EPS))
+        v += high
+        return v
 
 
 class PairSearches(Search):
