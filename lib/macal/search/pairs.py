@@ -1,22 +1,8 @@
 """MACAL's pairs, exactly and fast.
 
 The next pair maximises s(i, j) = m1[i] + m0[j] - alpha d(i, j) over free treated i and free controls j, where m[i] is
-the distance from i to the nearest label of its own arm. Scores never increase, so that old bounds stay bounds. Proof
-that the search is exact: label ``thm-lazy`` of the book.
-
-*Bounds.* For a row i (a treated unit) and a block b of controls, ``upper[i, b]`` is at least the largest m0[j] - alpha
-d(i, j) over j in b; m1[i] plus the largest of row i bounds all pairs of i.
-
-*The short list.* Of the rows with the highest bounds, ``cut`` being the highest of the others, every pair that may
-score ``cut`` or more is listed. The best on the list is picked as long as it scores at least the cut; then a new list
-is made. A row at the top whose listed pairs all disappoint is looked through once more down to its best exact score,
-then its bound.
-
-*Ties.* Of equal scores, the pair with the lowest treated unit is taken, then the one with the lowest control. Units of
-one arm with equal covariates are one row or column (:mod:`macal.search.nearest`), of which a pick takes the lowest.
-
-*Under demands* :class:`Available` says who may still be bought, and pairs are worth score per price. A block then holds
-controls of like price, whose lowest stands for all in its bound; every unit is a row of its own.
+the distance from i to the nearest label of its own arm, 0 until it has one; of equal scores, the lowest treated unit is
+taken, then the lowest control. Why few scores suffice, and a proof: label ``thm-lazy`` of the book.
 
 *An example.* Six units on a line; the first of either arm is labelled.
 
@@ -26,8 +12,6 @@ controls of like price, whose lowest stands for all in its bound; every unit is 
 (array([2, 5]), array([6.5, 6.5]))
 >>> search.batch(2)  # 1 + 2 - 5
 (array([1, 4]), array([-2., -2.]))
-
-Until an arm has a label, m is 0 for all its units; as m rises when the first label comes, bounds are then forgotten.
 
 References:
     H. Wen, T. Chen, G. Ye, L. K. Chai, S. Sadiq and H. Yin, "Progressive Generalization Risk Reduction for
@@ -105,6 +89,10 @@ class PairList:
 class PairSearch:
     """A campaign of pairs under way.
 
+    For a row i (a treated unit) and a block b of controls, ``upper[i, b]`` is at least the largest of m0[j] - alpha
+    d(i, j) over j in b. All pairs that may score the cut or more are listed, and the best is picked as long as it does;
+    then a new list is made. With prices, blocks hold controls of like price, whose lowest stands for all.
+
     Args:
         arms: control and treated, which may be shared with other searches.
         alpha: weight of the distance within a pair, at least 0.
@@ -135,6 +123,7 @@ class PairSearch:
         self._forget()
 
     def _forget(self) -> None:
+        """Let no bound hold: when an arm gets its first label, m rises."""
         self.upper.fill(np.inf)
         self.highest.fill(np.inf)  # of each row
         self.settled.fill(np.inf)
