@@ -17,7 +17,7 @@ from jaxtyping import Float
 
 from macal.arguments import Whole, as_hinted
 from macal.models import training
-from macal.models.base import Task
+from macal.models.base import Task, check_labelled
 from macal.models.gradients import sketch
 from macal.models.network import Units
 from macal.models.settings import Settings
@@ -43,6 +43,7 @@ class Due(Settings):
         """
         tasks = list(tasks)
         device = torch.device(self.runs_on)
+        check_labelled(tasks)
         for i, task in enumerate(tasks):
             self._check(i, task, tasks[0].labelled.x.shape[1])
         shared = {(id(task.valid), task.y_scale): Units.of(task.valid, device, task.y_scale) for task in tasks}
@@ -56,8 +57,6 @@ class Due(Settings):
         return [FittedDue(self, model, tasks[model.place].y_scale) for model in trained]
 
     def _check(self, i: int, task: Task, d: int) -> None:
-        if not len(task.labelled):
-            raise ValueError(f"a model needs at least one labelled unit, got none in tasks[{i}]")
         if task.valid is None or not len(task.valid):
             raise ValueError(
                 f"this model stops early and needs validation units, got none in tasks[{i}]; give valid=, or a problem"

@@ -26,7 +26,7 @@ from scipy.spatial.distance import pdist, squareform
 
 from macal.arguments import as_count
 from macal.kernels import JITTER, rbf_of, typical
-from macal.models.base import LATER, NotFitted, Task
+from macal.models.base import LATER, NotFitted, Task, centre_and_scale, check_labelled
 from macal.posterior import Posterior, Prior
 from macal.problem import Split
 from macal.shapes import Covariances, Covariates, Gram, Outcomes
@@ -206,13 +206,12 @@ class JointGP:
             ValueError: a task without labelled units.
             NotFitted: a covariance without Cholesky factor.
         """
+        check_labelled(tasks)
         return [self._fit(place, task) for place, task in enumerate(tasks)]
 
     def _fit(self, place: int, task: Task) -> FittedJointGP:
         units = task.labelled
-        if not len(units):
-            raise ValueError(f"a model needs at least one labelled unit, got none in tasks[{place}]")
-        centre, scale = float(units.y.mean()), float(units.y.std()) or 1.0
+        centre, scale = centre_and_scale(units.y)
         some = np.random.default_rng(task.seed).permutation(len(units))[: self.most]
         try:
             unit, at = self._climb(units[np.sort(some)], centre, scale)
