@@ -186,13 +186,10 @@ class Batch:
             network = self.network.copy_of({name: tensor[i : i + 1] for name, tensor in self.best.items()})
             yield Trained(self.jobs[i].place, network, int(self.epochs[i]), float(self.best_loss[i]))
         if done.any():
-            self._take(torch.nonzero(~done)[:, 0])
-
-    def _take(self, rows: torch.Tensor) -> None:
-        kept = rows.tolist()
-        self.jobs = [self.jobs[i] for i in kept]
-        self.streams = self.streams.take(kept)
-        self._map(lambda tensor, _: tensor[rows])
+            rows = torch.nonzero(~done)[:, 0]
+            self.jobs = [self.jobs[i] for i in rows.tolist()]
+            self.streams = self.streams.take(rows.tolist())
+            self._map(lambda tensor, _: tensor[rows])
 
     def join(self, other: "Batch") -> "Batch":
         """Take over the models of another batch; return this one."""

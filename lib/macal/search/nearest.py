@@ -170,10 +170,6 @@ class Arm:
         """Count a unit as labelled, where every unit is a row."""
         self._count(self.row_of(unit))
 
-    def restrict_to(self, may: np.ndarray) -> None:
-        """Let only the given units be free, where every unit is a row; ``may`` is of the pool, (n,)."""
-        self.free = may[self.units]
-
     def distance_bounds(self) -> Distances:
         """Upper bound of each row's distance to the nearest label, (p,): exact where every unit is a row."""
         if self.every:

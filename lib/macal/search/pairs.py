@@ -143,7 +143,7 @@ class PairSearch:
         """Find the pair that is worth most among those who may be bought, as units, and its score; None without any."""
         self._available = available
         for arm in self.arms:
-            arm.restrict_to(available.open)
+            arm.free = available.open[arm.units]  # every unit is a row
         found = self._best() if all(arm.free.any() for arm in self.arms) else None
         if found is None:
             return None

@@ -32,11 +32,6 @@ def pool_campaigns(noise: float = 0.0) -> dict[str, VarianceCampaign]:
     return {name: variance.campaign(k, start, 10, 25, noise) for name, k in kernels.items()}
 
 
-def below_geometric(run: VarianceCampaign) -> bool:
-    """Whether the mean variance keeps below Lemma 2's bound at every step."""
-    return bool((run.mean <= variance.geometric_bound(run) + 1e-9).all())
-
-
 def first_short_drop(run: VarianceCampaign) -> int:
     """First step that takes less off the mean variance than Lemma 2's proof says; 0 if there is none."""
     short = np.flatnonzero(-np.diff(run.mean) < variance.claimed_drop(run) - 1e-9)
@@ -54,7 +49,10 @@ def line_slope() -> float:
 def judge_variance_lemma(noise: float = 0.25) -> Verdict:
     """T5: Lemma 2's bound on a fixed pool without and with noise, and the drop per step that its proof claims."""
     quiet, noisy = pool_campaigns(), pool_campaigns(noise)
-    kept, kept_noisy = (sum(map(below_geometric, runs.values())) for runs in (quiet, noisy))
+    kept, kept_noisy = (
+        sum(bool((run.mean <= variance.geometric_bound(run) + 1e-9).all()) for run in runs.values())
+        for runs in (quiet, noisy)
+    )
     short = [step for run in quiet.values() if (step := first_short_drop(run))]
     if kept < len(quiet):
         verdict = "fails"
