@@ -10,17 +10,19 @@ import numpy as np
 from jaxtyping import Float
 from numpy.typing import ArrayLike
 
+from reproduction.theory.shapes import Coefficients
+
 
 def _design(kappa: ArrayLike, u: ArrayLike) -> Float[np.ndarray, "k 4"]:
     kappa, u = np.asarray(kappa, float), np.asarray(u, float)
     return np.stack([np.ones_like(kappa), kappa, u, kappa * u], axis=-1)
 
 
-def fit_rule(kappa: ArrayLike, u: ArrayLike, log_ratio: ArrayLike) -> Float[np.ndarray, "4"]:
+def fit_rule(kappa: ArrayLike, u: ArrayLike, log_ratio: ArrayLike) -> Coefficients:
     """Least squares for c_0 to c_3."""
     return np.linalg.lstsq(_design(kappa, u), np.asarray(log_ratio, float), rcond=None)[0]
 
 
-def predicted(rule: Float[np.ndarray, "4"], kappa: ArrayLike, u: ArrayLike) -> np.ndarray:
+def predicted(rule: Coefficients, kappa: ArrayLike, u: ArrayLike) -> np.ndarray:
     """Log ratio of MACAL against balanced arms by a rule of :func:`fit_rule`, (k,)."""
     return _design(kappa, u) @ rule

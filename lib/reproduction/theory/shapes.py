@@ -8,6 +8,7 @@ PerStep = Float[np.ndarray, "steps"]
 Targets = Float[np.ndarray, "g d"]
 PerTarget = Float[np.ndarray, "g"]
 Places = Float[np.ndarray, "_"]  # on a line
+Coefficients = Float[np.ndarray, "4"]  # of the rule of placement
 Law = Float[np.ndarray, "x v v 2"]
 ConditionalEffects = Float[np.ndarray, "x"]
 OutcomeValues = Float[np.ndarray, "v"]
