@@ -8,11 +8,13 @@ from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 
+from macal.__main__ import ROOMS
+
 # by default tqdm's lock is one that a killed process leaves to the system
 COMMAND = """
 import os, signal, threading, tqdm
 from macal import __main__ as command
-from macal.campaigns import terminal
+from macal.storage import terminal
 tqdm.tqdm.set_lock(threading.RLock())
 os.setsid()
 os.chdir(folder)
@@ -25,7 +27,7 @@ terminal.start(lambda: command.main(arguments))
 def forked(code, **names):
     """Start Python code in a process of its own that knows these names."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["macal.__main__", "macal.models.due"])
+    context.set_forkserver_preload([*ROOMS, "macal.models.due"])
     process = context.Process(target=exec, args=(code, names))
     process.start()
     return process

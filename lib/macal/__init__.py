@@ -52,7 +52,6 @@ True
 
 from typing import TYPE_CHECKING
 
-from macal.storage import interrupt as interrupt  # isort: skip; first, as what follows takes seconds
 from macal import optional
 
 if TYPE_CHECKING:

@@ -12,12 +12,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from jaxtyping import UInt64
 from pandas.api.types import is_bool_dtype, is_integer_dtype
 
-from macal.shapes import Covariates
-
-Hashes = UInt64[np.ndarray, "n"]
+from macal.shapes import Covariates, Hashes
 
 CANONICAL = r"(?:0|-?[1-9][0-9]{0,17})"  # a whole number as it is written, within 64 bits
 _GOLDEN, _FIRST, _SECOND = (np.uint64(k) for k in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB))

@@ -12,12 +12,10 @@ from jaxtyping import Float
 from scipy.linalg import cho_factor, cho_solve
 from scipy.spatial.distance import cdist
 
-from macal.shapes import Centres, Covariates, Cross, Gram, Variances
+from macal.shapes import Centres, Covariates, Cross, Gram, PerCentre, Variances
 
 JITTER = 1e-12  # relative to the mean diagonal: far below any variance of interest, far above rounding
 
-Squared = Float[np.ndarray, "..."]
-Norms = Float[np.ndarray, "m"]
 Array = TypeVar("Array")  # of NumPy or of PyTorch
 
 
@@ -43,13 +41,13 @@ def matern32(a: Covariates, b: Centres, lengthscale: float = 1.0) -> Cross:
     return (1 + r) * np.exp(-r)
 
 
-def matern32_of(squared: Squared) -> Squared:
+def matern32_of(squared: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
     """The same kernel of s, any shape."""
     r = np.sqrt(3 * squared)
     return (1 + r) * np.exp(-r)
 
 
-def squared_distances(a: Covariates, b: Centres, norms: Norms | None = None) -> Cross:
+def squared_distances(a: Covariates, b: Centres, norms: PerCentre | None = None) -> Cross:
     """|a - b|^2 by one product of matrices, (n, m); ``norms`` are |b|^2 where the caller has them, (m,)."""
     squared = a @ b.T
     squared *= -2

@@ -15,15 +15,12 @@ from scipy.optimize import minimize
 from macal.shapes import Arms, Centres, Covariates, Outcomes
 
 PerArmChance = Float[np.ndarray, "n arms"]
-PerArmAtNew = Float[np.ndarray, "m arms"]
-ByArm = Float[np.ndarray, "arms m"]
-FreeParameters = Float[np.ndarray, "p"]
 _STOP = {"maxiter": 1000, "maxls": 50, "gtol": 1e-4, "ftol": 64 * np.finfo(float).eps}
 
 
 def propensity_scores(
     x: Covariates, t: Arms, new: Centres, weights: Outcomes | None = None, strength: float | int = 1.0
-) -> PerArmAtNew:
+) -> Float[np.ndarray, "m arms"]:
     """Return the probability of each arm at new covariates, (m, arms).
 
     Args:
@@ -43,14 +40,14 @@ def propensity_scores(
     share = np.full(n, 1 / n) if weights is None else weights / weights.sum()
     penalty = strength / (n if weights is None else weights.sum())
 
-    def log_chances(at: FreeParameters, places: Centres) -> ByArm:
+    def log_chances(at: np.ndarray, places: Centres) -> np.ndarray:
         parts = at.reshape(d + 1, -1)  # a row for each covariate, then the intercepts
         raw = parts[:-1].T @ places.T + parts[-1][:, None]
         raw = np.vstack([np.zeros((1, len(places))), raw]) if arms == 2 else raw
         raw -= raw.max(axis=0)
         return raw - np.log(np.exp(raw).sum(axis=0))  # scipy's logsumexp takes four times as long
 
-    def loss(at: FreeParameters) -> tuple[float, FreeParameters]:
+    def loss(at: np.ndarray) -> tuple[float, np.ndarray]:
         logs, slopes = log_chances(at, x), at.reshape(d + 1, -1)[:-1]
         value = penalty / 2 * np.square(slopes).sum() - share @ (logs * is_in).sum(axis=0)
         pull = (share * (np.exp(logs) - is_in))[scored]  # (scored, n)

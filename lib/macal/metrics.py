@@ -9,7 +9,6 @@ References:
 from importlib.util import find_spec
 
 import numpy as np
-from jaxtyping import Float
 from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 
@@ -18,11 +17,10 @@ from macal.optional import needed
 from macal.shapes import Centres, Covariates, Distances
 
 HAS_POT = find_spec("ot") is not None
-Errors = Float[np.ndarray, "contrasts"]
 _BLOCK_ELEMENTS = 2**24  # 128 MiB of float64 distances at a time
 
 
-def pehe(tau_hat: ArrayLike, tau: ArrayLike) -> float | Errors:
+def pehe(tau_hat: ArrayLike, tau: ArrayLike) -> float | np.ndarray:
     """Root of the precision in estimation of heterogeneous effect (the paper's Eq. 2), in the outcome's unit.
 
     ``tau_hat`` and ``tau`` are (n,), or (n, contrasts) of several arms, which give one number each. ValueError where

@@ -6,12 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float, Int
 
-from macal.kernels import Norms, squared_distances
-from macal.shapes import Arms, Centres, Covariates, Cross, Outcomes, Pair, PairCov
+from macal.kernels import squared_distances
+from macal.shapes import Arms, CentreArms, Centres, Covariates, Cross, Outcomes, Pair, PairCov, PerCentre
 
 PerArm = Sequence[float | int] | Float[np.ndarray, "2"]
-Surfaces = Int[np.ndarray, "..."]
-PerCentre = Int[np.ndarray, "m"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,12 +60,14 @@ class Prior:
         if rho and self.lengthscale[0] != self.lengthscale[1]:
             raise ValueError(f"correlated surfaces have one length scale here, got {lengthscale}")
 
-    def between(self, r: int | Surfaces, s: int | Surfaces) -> Float[np.ndarray, "..."] | float:
+    def between(
+        self, r: int | Int[np.ndarray, "..."], s: int | Int[np.ndarray, "..."]
+    ) -> Float[np.ndarray, "..."] | float:
         """Covariance of f_r and f_s at one place, of the arms' broadcast shape."""
         return np.sqrt(self.variance[r] * self.variance[s]) * np.where(np.equal(r, s), 1.0, self.rho)
 
     def covariance(
-        self, x: Covariates, r: int | Arms, z: Centres, s: int | PerCentre, norms: Norms | None = None
+        self, x: Covariates, r: int | Arms, z: Centres, s: int | CentreArms, norms: PerCentre | None = None
     ) -> Cross:
         """Cov(f_r(x), f_s(z)), (n, m), of an arm or one for each place; ``norms`` are |z|^2 where they are known."""
         # one table from beginning to end: of large pools each is gigabytes

@@ -6,7 +6,7 @@ control first. ``Cross`` is a kernel between units and labelled units, ``Gram`` 
 """
 
 import numpy as np
-from jaxtyping import Bool, Float, Int, UInt8
+from jaxtyping import Bool, Float, Int, UInt8, UInt64
 
 Covariates = Float[np.ndarray, "n d"]
 Centres = Float[np.ndarray, "m d"]
@@ -23,7 +23,6 @@ Gram = Float[np.ndarray, "m m"]
 Variances = Float[np.ndarray, "n"]
 Pair = Float[np.ndarray, "n 2"]
 PairCov = Float[np.ndarray, "n 2 2"]
-
 Money = Float[np.ndarray, "n"]
 Limits = Float[np.ndarray, "r"]
 Mask = Bool[np.ndarray, "n"]
@@ -32,3 +31,9 @@ PerStratum = Float[np.ndarray, "h"]
 Counts = Int[np.ndarray, "h"]
 Totals = Float[np.ndarray, "_"]
 Proxies = Float[np.ndarray, "n s"]
+PerCentre = Float[np.ndarray, "m"]
+CentreArms = Int[np.ndarray, "m"]
+UnitIndices = Int[np.ndarray, "_"]  # by their place in the pool
+Hashes = UInt64[np.ndarray, "n"]
+Covariances = Float[np.ndarray, "_ _"]
+Score = Float[np.ndarray, "*shape"]

@@ -9,8 +9,9 @@ import pandas as pd
 import torch
 
 from macal.arguments import as_count
-from macal.campaigns import results, terminal
+from macal.campaigns import results
 from macal.registry import UnknownName
+from macal.storage import terminal
 from reproduction.claims import CLAIMS, ledger
 from reproduction.studies import recording, tables
 

@@ -21,7 +21,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import log_ndtr
 
-from macal.acquisition.base import Criterion, Planned, PoolState
+from macal.acquisition.base import Criterion, Planned, PoolState, standardised
 from macal.arguments import NotNegative, as_hinted
 from macal.compat import override
 from macal.logistic import propensity_scores
@@ -56,8 +56,7 @@ def logistic_propensity(x: Covariates, t: Arms, weights: Outcomes | None = None)
     """
     if len(np.unique(t)) < 2:
         return t.astype(np.float64)
-    spread = x.std(axis=0)
-    z = (x - x.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+    z = standardised(x, x)
     return propensity_scores(z, t, z, None if weights is None else weights / weights.mean())[:, 1]
 
 

@@ -21,7 +21,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.spatial.distance import pdist
 
-from macal.acquisition.base import MAX_CANDIDATES, Planned, PoolState
+from macal.acquisition.base import MAX_CANDIDATES, Planned, PoolState, standardised
 from macal.acquisition.gaussian import GPPosterior, by_rows
 from macal.arguments import arms_of, as_count
 from macal.compat import override
@@ -195,9 +195,7 @@ class ABC3(_Design):
     @override
     def covariates(self, state: PoolState) -> Covariates:
         population = state.restriction.population
-        some = state.x if population is None else state.x[population]
-        spread = some.std(axis=0)
-        return (state.x - some.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+        return standardised(state.x, state.x if population is None else state.x[population])
 
     @override
     def prior(self, state: PoolState) -> Prior:

@@ -3,17 +3,12 @@
 from collections.abc import Callable, Iterator
 
 import numpy as np
-from jaxtyping import Float, Int
 from scipy.linalg import cholesky, solve_triangular
 from scipy.linalg.blas import dgemm, dger
 
 from macal.kernels import JITTER
 from macal.posterior import Prior
-from macal.shapes import Arms, Covariates, Indices, Outcomes, Rows
-
-AtTargets = Float[np.ndarray, "m"]
-ArmOfEach = Int[np.ndarray, "k"]
-Covariances = Float[np.ndarray, "_ _"]
+from macal.shapes import Arms, Covariances, Covariates, Indices, Outcomes, PerCentre, Rows
 
 _WAITING = 64  # labels that tables count at once
 _CELLS = 2**16  # of tables of candidates and targets that are looked at at a time: half a megabyte
@@ -55,7 +50,7 @@ class GPPosterior:
             for arm in arms
         ]
         # by arm, labels that its tables do not count yet: what they tell of the targets, and of the arm's candidates
-        self._waiting: list[list[tuple[dict[int, AtTargets], Outcomes]]] = [[] for _ in arms]
+        self._waiting: list[list[tuple[dict[int, PerCentre], Outcomes]]] = [[] for _ in arms]
         self._squares: dict[int, Outcomes] = {}
         self.target = {
             (r, s): prior.between(r, s) - np.einsum("nm,nm->m", at_targets[r], at_targets[s])
@@ -67,7 +62,7 @@ class GPPosterior:
         """Surfaces that a label of this arm says something about."""
         return (0, 1) if self._prior.rho else (arm,)
 
-    def _kernel(self, one: Indices, arm: int | ArmOfEach, other: Rows, surface: int) -> Covariances:
+    def _kernel(self, one: Indices, arm: int | Arms, other: Rows, surface: int) -> Covariances:
         """Prior covariance of f_arm at some units with f_surface at others."""
         return self._prior.covariance(self._x[one], arm, self._x[other], surface)
 
@@ -146,12 +141,12 @@ class GPPosterior:
                 self.target[r, s] -= at_targets[r] * at_targets[s]
         return arm
 
-    def _at_targets(self, arm: int, i: int, surface: int) -> AtTargets:
+    def _at_targets(self, arm: int, i: int, surface: int) -> PerCentre:
         """Covariance of candidate i of an arm with a surface at the targets, given the labels so far, (m,)."""
         waiting = sum(at_targets[surface] * row[i] for at_targets, row in self._waiting[arm])
         return self._tables[arm][surface][i] - waiting
 
-    def _times(self, arm: int, vector: AtTargets) -> Outcomes:
+    def _times(self, arm: int, vector: PerCentre) -> Outcomes:
         """Covariances of the arm's candidates with the effect, times a vector, given the labels so far, (n,)."""
         # a row at a time, so that equal rows have equal products
         product = _effect({s: np.einsum("nm,m->n", table, vector) for s, table in self._tables[arm].items()})

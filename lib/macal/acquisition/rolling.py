@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from jaxtyping import Int
 from scipy.linalg import cholesky, solve_triangular
 
 from macal.acquisition.base import Criterion, PoolState
@@ -18,10 +17,8 @@ from macal.arguments import Count, Positive, as_hinted
 from macal.compat import override
 from macal.kernels import matern32_of, squared_distances
 from macal.search.pairs import PairSearches
-from macal.shapes import Arms, Centres, Covariates, Indices
+from macal.shapes import Arms, Centres, Covariates, Indices, UnitIndices
 from macal.threads import one_thread
-
-SomeUnits = Int[np.ndarray, "_"]
 
 _TARGETS = 4096  # units judged at a time
 _TIE = 1e-9  # relative difference of errors that is rounding
@@ -89,7 +86,7 @@ def rms_distance(x: Covariates) -> float:
 
 @one_thread()
 def expected_errors(
-    x: Covariates, t: Arms, labelled: Indices, plans: Sequence[SomeUnits], rho: float, length: float, noise: float
+    x: Covariates, t: Arms, labelled: Indices, plans: Sequence[UnitIndices], rho: float, length: float, noise: float
 ) -> list[float]:
     """Expected squared error of the effect after each plan, mean over the pool, where each arm has its own process.
 
@@ -135,7 +132,9 @@ class _Arm:
         roots: Cholesky factor of each plan's labels' covariance.
     """
 
-    def __init__(self, x: Covariates, old: SomeUnits, new: Sequence[SomeUnits], length: float, noise: float) -> None:
+    def __init__(
+        self, x: Covariates, old: UnitIndices, new: Sequence[UnitIndices], length: float, noise: float
+    ) -> None:
         self.labels = np.concatenate([old, *new])
         self._old, self._x, self._length = len(old), x[self.labels], length
         ends = np.cumsum([len(old), *map(len, new)])

@@ -77,7 +77,9 @@ def listing(spec: Spec, store: Path, seconds: float = 1.0) -> pd.DataFrame:
     """
     _refuse_file(store)
     rows = []
-    queries = spec.n_queries or _queries(spec)
+    queries = spec.n_queries or datasets.DATASETS[spec.dataset].queries
+    if not queries:
+        queries = datasets.load(spec.dataset, spec.replications[0], spec.protocol).n_queries
     for chunk in chunks(spec):
         based = spec.criterion(chunk.campaigns[0][1]).is_adaptive
         trainings = len(chunk.campaigns) * len(loop.training_steps(queries, 1 if based else spec.steps or spec.every))
@@ -85,12 +87,6 @@ def listing(spec: Spec, store: Path, seconds: float = 1.0) -> pd.DataFrame:
         hours = 0.0 if finished else trainings * seconds / 3600
         rows.append((chunk.name, len(chunk.campaigns), trainings, finished, hours))
     return pd.DataFrame(rows, columns=["chunk", "campaigns", "trainings", "finished", "hours"])
-
-
-def _queries(spec: Spec) -> int:
-    """Batches of a campaign where the spec does not say; a data set is loaded only where its line does not either."""
-    known = datasets.DATASETS[spec.dataset].queries
-    return known or datasets.load(spec.dataset, spec.replications[0], spec.protocol).n_queries
 
 
 def _refuse_file(store: Path) -> None:

@@ -306,8 +306,6 @@ def _columns(rows: pd.DataFrame, names: str, categories: str, zeros: str = "") -
         found[name] = np.where(gaps, np.median(values[~gaps]), values)
         if gaps.any():
             found[f"{name} {MISSING}"] = pd.Series(gaps)
-    return found | {name: _category(rows[name]) for name in categories.split()}
-
-
-def _category(column: pd.Series) -> pd.Series:
-    return column.astype(object).where(column.notna(), MISSING).map(str).astype("category")
+    for name in categories.split():
+        found[name] = rows[name].astype(object).where(rows[name].notna(), MISSING).map(str).astype("category")
+    return found

@@ -3,14 +3,11 @@
 import math
 
 import numpy as np
-from jaxtyping import Int
 
-from macal.shapes import Indices, Rows
-
-Divided = Int[np.ndarray, "n"]
+from macal.shapes import Indices, Rows, UnitIndices
 
 
-def split(units: Divided, held_out: float, seed: int) -> tuple[Indices, Rows]:
+def split(units: UnitIndices, held_out: float, seed: int) -> tuple[Indices, Rows]:
     """Divide units, (n,), in two at random, by ``train_test_split``'s draw: the rest, and a share held out, rounded up.
 
     >>> split(np.arange(5), 0.3, seed=0)

@@ -56,6 +56,18 @@ class Task:
                 )
 
 
+def check_labelled(tasks: Sequence[Task]) -> None:
+    """Raise ValueError where a task has no labelled unit."""
+    for place, task in enumerate(tasks):
+        if not len(task.labelled):
+            raise ValueError(f"a model needs at least one labelled unit, got none in tasks[{place}]")
+
+
+def centre_and_scale(y: Outcomes) -> tuple[float, float]:
+    """Mean and standard deviation of outcomes, 1 where all are equal."""
+    return float(y.mean()), float(y.std()) or 1.0
+
+
 class NotFitted(ValueError):
     """A task could not be fitted; ``place`` says which of the tasks."""
 

@@ -22,7 +22,7 @@ from scipy.optimize import minimize
 from torch.nn.functional import softplus
 
 from macal.models import cholesky, tensor_kernels
-from macal.models.shapes import Points, Values
+from macal.models.shapes import PerModel, Points, Raw, Square, Values
 
 SMALLEST_NOISE = 1e-4  # gpytorch's lower bound of the noise variance
 BETAS, EPS = (0.9, 0.999), 1e-8  # of Adam
@@ -34,11 +34,7 @@ _WIDE = 100  # covariates from which on products are many times as fast as diffe
 
 ManyPoints = Sequence[Float[torch.Tensor, "_ _"]]  # of any sizes
 ManyValues = Sequence[Float[torch.Tensor, "..."]]
-Raw = Float[torch.Tensor, "b 4"]  # mean, then output scale, length scale and noise variance before the softplus
-Square = Float[torch.Tensor, "b w w"]
-PerPaddedUnit = Float[torch.Tensor, "b w"]
-PerProblem = Float[torch.Tensor, "b"]
-Solved = tuple[Square, PerPaddedUnit]
+Solved = tuple[Square, Float[torch.Tensor, "b w"]]
 
 
 def inverse_softplus(value: float) -> float:
@@ -101,7 +97,7 @@ class Problems:
         covariance.diagonal(dim1=1, dim2=2).add_(torch.where(self.real > 0, noise[:, None], 1.0))
         return cholesky.exact(covariance)
 
-    def weights(self, raw: Raw, factor: Square) -> PerPaddedUnit:
+    def weights(self, raw: Raw, factor: Square) -> Float[torch.Tensor, "b w"]:
         """Inverse covariance times residual, w = C^-1 r; 0 for padded units."""
         residual = (self.y - raw[:, :1]) * self.real
         return torch.cholesky_solve(residual[:, :, None], factor)[:, :, 0]
@@ -111,7 +107,7 @@ class Problems:
         factor = self.factor(raw)
         return factor, self.weights(raw, factor)
 
-    def evidence(self, raw: Raw, solved: Solved | None = None) -> PerProblem:
+    def evidence(self, raw: Raw, solved: Solved | None = None) -> PerModel:
         """Log marginal likelihood over n, as gpytorch has it: -(r'w + log det C) / 2n - log(2 pi) / 2 (Eq. 5.8)."""
         factor, weights = solved or self.solve(raw)
         data_fit = ((self.y - raw[:, :1]) * weights).sum(1)

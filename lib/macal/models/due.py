@@ -1,21 +1,7 @@
 """Deterministic uncertainty estimation for treatment effects: the paper's deep kernel, many trainings as one batch.
 
-Notation: of b models, with n units of d covariates x, (b, n, d), and treatment t, (b, n),
-
-    phi(x)    the encoder's features, (b, n, k): ``network.features``, with k = ``width``
-    f         sparse GPs on features: ``network.gp``; two (a = 2), f_0 and f_1 on phi(x), where ``treatment`` is
-              "separate"; one (a = 1) on (phi(x), treatment_scale t) where it is "input", so that f_t = f(., t)
-    z         their inducing points, (b, a, m, k), or (b, 1, m, k + 1): ``gp.inducing``, with m = ``inducing``
-    q(u)      of the whitened values at z, N(m, S S'), (b, a, m) and (b, a, m, m): ``gp.variational``
-    sigma^2   noise, (b, 1): ``gp.likelihood.noise``
-    c, s      ``bound`` and the norm of a map W of the encoder, s = left' W right; W is divided by max(1, s / c)
-
-Of a minibatch of a model's n labelled units Adam maximises
-
-    mean of E_q[log p(y | f_t(x), sigma^2)] - KL(q(u) || p(u)) / n
-
-with weight decay (1 - ``dropout``) / (2 n), until -E_q[log p(y | f_t)] on the validation units has not fallen for
-``patience`` epochs. A fitted model's posterior of (f_0, f_1) at n units has means, (n, 2), and covariances, (n, 2, 2).
+Sparse Gaussian processes of both surfaces on the features of a network of bounded spectral norms, trained by Adam on
+the bound of the evidence, with early stopping: see labels ``sec-backbones`` and ``sec-many-models`` of the book.
 
 Sources: van Amersfoort et al. 2021 (the model), Jesson et al. 2021 (its use for effects). The defaults are the paper's
 words; ``CODE`` holds what its public code does instead, ``CNN`` what changes for images.
@@ -31,7 +17,7 @@ from jaxtyping import Float
 
 from macal.arguments import Whole, as_hinted
 from macal.models import training
-from macal.models.base import Task
+from macal.models.base import Task, check_labelled
 from macal.models.gradients import sketch
 from macal.models.network import Units
 from macal.models.settings import Settings
@@ -57,6 +43,7 @@ class Due(Settings):
         """
         tasks = list(tasks)
         device = torch.device(self.runs_on)
+        check_labelled(tasks)
         for i, task in enumerate(tasks):
             self._check(i, task, tasks[0].labelled.x.shape[1])
         shared = {(id(task.valid), task.y_scale): Units.of(task.valid, device, task.y_scale) for task in tasks}
@@ -70,8 +57,6 @@ class Due(Settings):
         return [FittedDue(self, model, tasks[model.place].y_scale) for model in trained]
 
     def _check(self, i: int, task: Task, d: int) -> None:
-        if not len(task.labelled):
-            raise ValueError(f"a model needs at least one labelled unit, got none in tasks[{i}]")
         if task.valid is None or not len(task.valid):
             raise ValueError(
                 f"this model stops early and needs validation units, got none in tasks[{i}]; give valid=, or a problem"

@@ -14,7 +14,6 @@ from macal.models.streams import Streams
 
 SIZE = 28  # pixels, height and width of CMNIST's images
 
-Pixels = Float[torch.Tensor, "b n 784"]
 Kept = Sequence[Float[torch.Tensor, "..."]]
 Masks = Iterator[Float[torch.Tensor, "..."]]
 Block = Callable[[FeatureMaps, Masks | None], FeatureMaps]
@@ -106,7 +105,7 @@ class ImageNet28(nn.Module):
         convolutions = [conv for block in self.blocks for conv in (block.first, block.second)]
         return [(n, padded(conv.weight.shape[2], self.dtype), 1, 1) for conv in convolutions]
 
-    def forward(self, x: Pixels, kept: Kept | None = None) -> Float[torch.Tensor, "b n k"]:
+    def forward(self, x: Float[torch.Tensor, "b n 784"], kept: Kept | None = None) -> Float[torch.Tensor, "b n k"]:
         """Return the features; with ``kept`` as in training: dropout by it, and a step of power iteration."""
         training, decisions = kept is not None, kept or []
         stems = self.stem.maps(training, self.dtype)

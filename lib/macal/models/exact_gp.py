@@ -12,7 +12,7 @@ import torch
 
 from macal.arguments import as_count
 from macal.models import dense_gp
-from macal.models.base import LATER, NotFitted, Task
+from macal.models.base import LATER, NotFitted, Task, centre_and_scale, check_labelled
 from macal.models.cholesky import NotPositiveDefinite
 from macal.models.dense_gp import DenseGP, Problems, Raw
 from macal.models.shapes import Points, Values
@@ -123,17 +123,13 @@ class ExactGP:
             ValueError: a task without labelled units.
             NotFitted: a covariance without Cholesky factor; the message says of which task and arm.
         """
-        scales = [self._scale(k, task.labelled) for k, task in enumerate(tasks)]
+        check_labelled(tasks)
+        scales = [centre_and_scale(task.labelled.y) if self.standardise else (0.0, 1.0) for task in tasks]
         arm_tasks = [one for k, task in enumerate(tasks) for one in _arm_tasks(k, task.labelled, *scales[k])]
         with ThreadPoolExecutor(torch.get_num_threads()) as pool:
             fits = pool.map(one_torch_thread()(self._fit), self._batches(arm_tasks))
             found = {key: gp for batch in fits for key, gp in batch.items()}
         return [FittedGP([found.get((k, arm)) for arm in (0, 1)], *scale) for k, scale in enumerate(scales)]
-
-    def _scale(self, k: int, labelled: Split) -> tuple[float, float]:
-        if not len(labelled):
-            raise ValueError(f"a model needs at least one labelled unit, got none in tasks[{k}]")
-        return (float(labelled.y.mean()), float(labelled.y.std()) or 1.0) if self.standardise else (0.0, 1.0)
 
     def _batches(self, arm_tasks: Sequence[ArmTask]) -> list[list[ArmTask]]:
         """Problems of equal width together, the largest first, for they take longest."""

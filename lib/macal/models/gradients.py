@@ -11,12 +11,10 @@ from jaxtyping import Float
 
 from macal.models.encoders import ResidualNet
 from macal.models.network import DeepKernel
-from macal.models.shapes import Treatments
+from macal.models.shapes import Matrix, Treatments
 from macal.models.spectral import SpectralLinear
 
 CHUNK = 64  # units whose gradients are held at a time
-
-Matrix = Float[torch.Tensor, "n p"]
 
 
 def gradients(network: DeepKernel, x: Matrix, t: Treatments) -> Iterator[tuple[str, Matrix]]:

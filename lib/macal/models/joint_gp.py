@@ -26,10 +26,10 @@ from scipy.spatial.distance import pdist, squareform
 
 from macal.arguments import as_count
 from macal.kernels import JITTER, rbf_of, typical
-from macal.models.base import LATER, NotFitted, Task
+from macal.models.base import LATER, NotFitted, Task, centre_and_scale, check_labelled
 from macal.posterior import Posterior, Prior
 from macal.problem import Split
-from macal.shapes import Covariates, Gram, Outcomes
+from macal.shapes import Covariances, Covariates, Gram, Outcomes
 from macal.threads import one_thread
 
 # mean and s.d. of each parameter's normal prior, for outcomes with mean 0 and variance 1; control first
@@ -48,10 +48,7 @@ PRIORS = np.array(
 _BLOCK = 4096  # places whose covariances with all labels are held at a time
 _WIDEST = 6.0  # prior s.d.s that a parameter may be away from its prior mean
 
-_EVERY = np.eye(8)  # all parameters are free
-
-Parameters = Float[np.ndarray, "8"]
-Basis = Float[np.ndarray, "8 k"]
+_MEAN, _SIGMA, _RATIO, _LENGTH, _RHO = slice(0, 2), slice(2, 4), slice(4, 6), 6, 7  # places among the parameters
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,33 +72,39 @@ class _Labels:
         """One of two numbers for each label, that of its arm, (n,)."""
         return np.repeat(two, [self.controls, len(self.y) - self.controls])
 
-    def evidence(self, at: Parameters) -> tuple[float, Parameters]:
+    def evidence(self, at: Float[np.ndarray, "8"]) -> tuple[float, Float[np.ndarray, "8"]]:
         """Log marginal likelihood and its gradient (Eqs. 5.8 and 5.9).
 
         evidence = -(r'w + log det C + n log 2 pi) / 2; with M = w w' - C^-1, d evidence / d theta =
         tr[M dC / d theta] / 2, and for an arm's mean the sum of w over the arm.
         """
-        mean, sigma, ratio, length, rho = at[:2], np.exp(at[2:4]), np.exp(at[4:6]), np.exp(at[6]), np.tanh(at[7])
-        own, other = self.arms()
-        k = rbf_of(self.squared / length**2)  # (n, n)
-        k *= np.outer(self.per_label(sigma), self.per_label(sigma))
-        across = k[own, other].copy()  # before rho: its derivative in rho
-        k[own, other] *= rho
-        k[other, own] *= rho
-        noise = ratio * sigma**2
+        k, across = self._kernel(at)
+        noise = np.exp(at[_RATIO]) * np.exp(at[_SIGMA]) ** 2
         root = cholesky(k + np.diag(self.per_label(noise + JITTER)), lower=True, check_finite=False)
-        residual = self.y - self.per_label(mean)
+        residual = self.y - self.per_label(at[_MEAN])
         w = cho_solve((root, True), residual, check_finite=False)
         value = -0.5 * (residual @ w + len(w) * np.log(2 * np.pi)) - np.log(root.diagonal()).sum()
         m = -_inverse(root)
         m += np.outer(w, w)
-        by_rho = (m[own, other] * across).sum()
-        by_noise = np.array([m.diagonal()[arm].sum() / 2 for arm in self.arms()]) * noise
+        controls, treated = self.arms()
+        gradient = np.empty(8)
+        gradient[_MEAN] = [w[arm].sum() for arm in self.arms()]
+        gradient[_RHO] = (m[controls, treated] * across).sum() * (1 - np.tanh(at[_RHO]) ** 2)
+        gradient[_RATIO] = np.array([m.diagonal()[arm].sum() / 2 for arm in self.arms()]) * noise
         m *= k  # M . K
-        by_sigma = np.array([m[arm].sum() for arm in self.arms()]) + 2 * by_noise
-        by_length = (m * self.squared).sum() / (2 * length**2)
-        by_mean = [w[arm].sum() for arm in self.arms()]
-        return value, np.array([*by_mean, *by_sigma, *by_noise, by_length, by_rho * (1 - rho**2)])
+        gradient[_SIGMA] = np.array([m[arm].sum() for arm in self.arms()]) + 2 * gradient[_RATIO]
+        gradient[_LENGTH] = (m * self.squared).sum() / (2 * np.exp(at[_LENGTH]) ** 2)
+        return value, gradient
+
+    def _kernel(self, at: Float[np.ndarray, "8"]) -> tuple[Gram, Covariances]:
+        """Covariances K of the surfaces at the labels, and those across arms before rho: K's derivative in rho."""
+        sigma, (controls, treated), rho = self.per_label(np.exp(at[_SIGMA])), self.arms(), np.tanh(at[_RHO])
+        k = rbf_of(self.squared / np.exp(at[_LENGTH]) ** 2)
+        k *= np.outer(sigma, sigma)
+        across = k[controls, treated].copy()
+        k[controls, treated] *= rho
+        k[treated, controls] *= rho
+        return k, across
 
 
 def _inverse(root: Gram) -> Gram:
@@ -116,14 +119,14 @@ class _Posterior:
 
     labels: _Labels
 
-    def descend(self, z: Outcomes, basis: Basis) -> tuple[float, Outcomes]:
+    def descend(self, z: Outcomes, basis: Float[np.ndarray, "8 k"]) -> tuple[float, Outcomes]:
         """Negative log density but for a constant, and its gradient."""
         mean, deviation = PRIORS.T
         value, gradient = self.labels.evidence(mean + deviation * (basis @ z))
         return z @ z / 2 - value, z - basis.T @ (deviation * gradient)
 
-    def highest(self, basis: Basis, starts: Sequence[Outcomes]) -> Parameters:
-        """Parameters of largest density."""
+    def highest(self, basis: Float[np.ndarray, "8 k"], starts: Float[np.ndarray, "starts k"]) -> Float[np.ndarray, "8"]:
+        """Float[np.ndarray, "8"] of largest density."""
         bounds, options = [(-_WIDEST, _WIDEST)] * basis.shape[1], {"jac": True, "method": "L-BFGS-B"}
         tries = [minimize(self.descend, z, (basis,), bounds=bounds, **options) for z in starts]
         best = min(tries, key=lambda found: found.fun)
@@ -203,13 +206,12 @@ class JointGP:
             ValueError: a task without labelled units.
             NotFitted: a covariance without Cholesky factor.
         """
+        check_labelled(tasks)
         return [self._fit(place, task) for place, task in enumerate(tasks)]
 
     def _fit(self, place: int, task: Task) -> FittedJointGP:
         units = task.labelled
-        if not len(units):
-            raise ValueError(f"a model needs at least one labelled unit, got none in tasks[{place}]")
-        centre, scale = float(units.y.mean()), float(units.y.std()) or 1.0
+        centre, scale = centre_and_scale(units.y)
         some = np.random.default_rng(task.seed).permutation(len(units))[: self.most]
         try:
             unit, at = self._climb(units[np.sort(some)], centre, scale)
@@ -220,22 +222,23 @@ class JointGP:
         except np.linalg.LinAlgError as error:
             reason = f"{len(units)} labelled units: the covariance is not positive definite ({error})"
             raise NotFitted(place, reason) from error
-        return FittedJointGP(prior, centre + scale * at[:2], units, root, {"rho": prior.rho})
+        return FittedJointGP(prior, centre + scale * at[_MEAN], units, root, {"rho": prior.rho})
 
-    def _climb(self, units: Split, centre: float, scale: float) -> tuple[float, Parameters]:
+    def _climb(self, units: Split, centre: float, scale: float) -> tuple[float, Float[np.ndarray, "8"]]:
         """Unit of the length scale, and the parameters of largest posterior density."""
         order = np.argsort(units.t, kind="stable")
         distances = pdist(units.x.astype(np.float64)[order])
         unit = typical(distances)
         y, controls = (units.y[order] - centre) / scale, int((units.t == 0).sum())
         density = _Posterior(_Labels(squareform((distances / unit) ** 2), y, controls))
-        free = _EVERY if self.correlated else _EVERY[:, :7]
-        # a third of the length scale at each further start
-        starts = [np.where(np.arange(free.shape[1]) == 6, -k * np.log(3), 0.0) for k in range(self.starts)]
+        free = np.eye(8) if self.correlated else np.eye(8)[:, :_RHO]
+        starts = np.zeros((self.starts, free.shape[1]))
+        starts[:, _LENGTH] = -np.log(3) * np.arange(self.starts)  # a third of the length scale at each further start
         return unit, density.highest(free, starts)
 
 
-def _prior(at: Parameters, unit: float, scale: float) -> Prior:
+def _prior(at: Float[np.ndarray, "8"], unit: float, scale: float) -> Prior:
     """Hyperparameters in the units of the covariates and of the outcome."""
-    variance = scale**2 * np.exp(2 * at[2:4])
-    return Prior(variance, [unit * float(np.exp(at[6]))] * 2, variance * np.exp(at[4:6]), float(np.tanh(at[7])))
+    variance = scale**2 * np.exp(2 * at[_SIGMA])
+    lengths = [unit * float(np.exp(at[_LENGTH]))] * 2
+    return Prior(variance, lengths, variance * np.exp(at[_RATIO]), float(np.tanh(at[_RHO])))

@@ -12,7 +12,7 @@ from torch import nn
 from macal.models.compiled import fused, recording, wanted
 from macal.models.encoders import ImageNet28, ResidualNet
 from macal.models.settings import Settings
-from macal.models.shapes import BatchedFeatures, PerModel, PerUnit, PerUnitArms, Points, Treatments, Values
+from macal.models.shapes import BatchedFeatures, Lengths, PerModel, PerUnit, PerUnitArms, Points, Treatments, Values
 from macal.models.sparse_gp import SparseGP, initial_inducing
 from macal.models.spectral import SpectralConv2d, SpectralLinear
 from macal.models.streams import Streams
@@ -21,7 +21,6 @@ from macal.problem import Split
 INITIAL_UNITS = 1000  # labelled units whose features place the inducing points
 WARM_UP = 10  # power iterations before the first features
 
-Lengths = Float[torch.Tensor, "a"]
 InducingStart = tuple[Float[torch.Tensor, "a m k2"], Lengths]
 
 

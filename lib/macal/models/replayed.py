@@ -10,16 +10,14 @@ import torch
 from jaxtyping import Float, Int, Shaped
 
 from macal.models.network import DeepKernel
-from macal.models.shapes import PerModel
+from macal.models.shapes import Marks, Order, PerModel
 from macal.models.spectral import SpectralConv2d, SpectralLinear
 
 WARM_UP = 3  # steps before recording, in which libraries choose algorithms and take memory
 
-Order = Int[torch.Tensor, "b steps batch"]
 EpochMasks = Sequence[Float[torch.Tensor, "b steps batch ..."]]
-Numbers = Int[torch.Tensor, "b"]
 # of a minibatch (b, batch), what dropout keeps of it, and the step's number from 1, (b,): the models' bounds, (b,)
-TrainingStep = Callable[[Int[torch.Tensor, "b batch"], list[torch.Tensor], Numbers], PerModel]
+TrainingStep = Callable[[Int[torch.Tensor, "b batch"], list[torch.Tensor], Marks], PerModel]
 
 
 def record(call: Callable[[], None]) -> Callable[[], None]:
@@ -88,7 +86,7 @@ class Replayed:
         self._failed |= ~bound.isfinite()
         self._k += 1
 
-    def epoch(self, order: Order, kept: EpochMasks, done: Numbers) -> bool:
+    def epoch(self, order: Order, kept: EpochMasks, done: Marks) -> bool:
         """Train for one epoch after ``done`` steps; where a bound is not finite, change nothing and return False."""
         before = self._copy()
         for mine, given in zip((self._order, *self._kept, self._done), (order, *kept, done), strict=True):

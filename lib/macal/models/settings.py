@@ -82,9 +82,6 @@ class Settings:
             raise ValueError(f"dropout must lie in [0, 1), got {self.dropout}")
         if self.bound is not None and not self.bound > 0:
             raise ValueError(f"bound must be above 0, or None for no spectral bound, got {self.bound}")
-        self._check_pairs()
-
-    def _check_pairs(self) -> None:
         if self.treatment_scale != 1 and self.treatment != "input":
             raise ValueError("treatment_scale needs treatment 'input'; separate processes do not see the treatment")
         if self.precision != "float32" and self.encoder != "cnn":

@@ -20,10 +20,9 @@ from jaxtyping import Float
 from torch import nn
 from torch.nn import functional
 
-from macal.models.shapes import FeatureMaps
+from macal.models.shapes import FeatureMaps, PerModel
 from macal.models.streams import Streams
 
-Factors = Float[torch.Tensor, "b"]
 Map = Callable[[FeatureMaps], FeatureMaps]
 
 
@@ -63,7 +62,7 @@ class SpectralLinear(nn.Module):
         self.register_buffer("left", _unit(streams.normal(d_out, 1)))
         self.register_buffer("right", _unit(streams.normal(d_in, 1)))
 
-    def factor(self, iterate: bool) -> Factors:
+    def factor(self, iterate: bool) -> PerModel:
         """Return max(1, sigma / bound) per model; ``iterate`` first moves the singular vectors by one step."""
         if self.bound is None:
             return self.weight.new_ones(len(self.weight))
@@ -121,7 +120,7 @@ class SpectralConv2d(nn.Module):
         settings = (None, self.stride, self.padding, self._surplus)
         return torch.stack([functional.conv_transpose2d(one, w, *settings) for one, w in pairs])
 
-    def factor(self, iterate: bool) -> Factors:
+    def factor(self, iterate: bool) -> PerModel:
         """Return max(1, sigma / bound) per model; ``iterate`` first moves the singular vectors by one step."""
         if self.bound is None:
             return self.weight.new_ones(len(self.weight))

@@ -1,11 +1,10 @@
 """Kernels of squared distances in PyTorch, beside :func:`macal.kernels.rbf_of`, for both libraries."""
 
 import torch
-from jaxtyping import Float
+
+from macal.models.shapes import Tensor
 
 SMALLEST = 1e-15  # squared distance whose root is taken: that of 0 has no gradient
-
-Tensor = Float[torch.Tensor, "..."]
 
 
 def matern_of(squared: Tensor, nu: float) -> Tensor:

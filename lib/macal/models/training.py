@@ -13,7 +13,6 @@ from functools import partial
 from typing import Any
 
 import torch
-from jaxtyping import Shaped
 
 from macal.models.base import NotFitted
 from macal.models.cholesky import NotPositiveDefinite
@@ -21,7 +20,7 @@ from macal.models.compiled import fused, wanted
 from macal.models.network import DeepKernel, Units, build, pad
 from macal.models.replayed import Replayed
 from macal.models.settings import Settings
-from macal.models.shapes import PerModel, Values
+from macal.models.shapes import Marks, PerModel, Values
 from macal.models.streams import Streams
 from macal.threads import one_torch_thread
 
@@ -30,8 +29,6 @@ _SINGULAR = (
     "the covariance of its inducing points is not positive definite in float32 at any jitter up to 0.1; look for"
     " repeated or huge covariates or outcomes, or lower the learning rates"
 )
-
-Marks = Shaped[torch.Tensor, "b"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,13 +186,10 @@ class Batch:
             network = self.network.copy_of({name: tensor[i : i + 1] for name, tensor in self.best.items()})
             yield Trained(self.jobs[i].place, network, int(self.epochs[i]), float(self.best_loss[i]))
         if done.any():
-            self._take(torch.nonzero(~done)[:, 0])
-
-    def _take(self, rows: torch.Tensor) -> None:
-        kept = rows.tolist()
-        self.jobs = [self.jobs[i] for i in kept]
-        self.streams = self.streams.take(kept)
-        self._map(lambda tensor, _: tensor[rows])
+            rows = torch.nonzero(~done)[:, 0]
+            self.jobs = [self.jobs[i] for i in rows.tolist()]
+            self.streams = self.streams.take(rows.tolist())
+            self._map(lambda tensor, _: tensor[rows])
 
     def join(self, other: "Batch") -> "Batch":
         """Take over the models of another batch; return this one."""

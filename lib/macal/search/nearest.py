@@ -170,10 +170,6 @@ class Arm:
         """Count a unit as labelled, where every unit is a row."""
         self._count(self.row_of(unit))
 
-    def restrict_to(self, may: np.ndarray) -> None:
-        """Let only the given units be free, where every unit is a row; ``may`` is of the pool, (n,)."""
-        self.free = may[self.units]
-
     def distance_bounds(self) -> Distances:
         """Upper bound of each row's distance to the nearest label, (p,): exact where every unit is a row."""
         if self.every:
@@ -191,15 +187,15 @@ class Arm:
             return
         self._absorbed = len(self.labelled)
         # (labels, d + 2)
-        left = self.left(new)
-        self._labels = np.concatenate([self._labels, left])
-        # from here on no bound from below: the label's share of what lies between the two bounds
-        left[:, -2] += (2 * (self.eta * self.norm[new] + TINY)).astype(left.dtype)
+        low = self.left(new)
+        self._labels = np.concatenate([self._labels, low])
+        high_of_labels = low.copy()
+        high_of_labels[:, -2] += (2 * (self.eta * self.norm[new] + TINY)).astype(low.dtype)
         step = max(1, _ELEMENTS // len(new))
-        for i in range(0, len(self.x), step):
-            part = slice(i, i + step)
+        for start in range(0, len(self.x), step):
+            part = slice(start, start + step)
             # (step, labels) -> (step,)
-            high = product(self.right[part], left.T).min(axis=1) + 2 * (self.eta * self.norm[part] + TINY)
+            high = product(self.right[part], high_of_labels.T).min(axis=1) + 2 * (self.eta * self.norm[part] + TINY)
             high = (high if self.squared else np.sqrt(high.clip(min=0))) * (1 + self.eta)
             self.bound[part] = np.minimum(self.bound[part], high)
 
@@ -210,19 +206,18 @@ class Arm:
         if not (len(rows) and self.labelled):
             return out
         labels = np.array(self.labelled, np.int64)
-        # (k,)
-        slack = 4 * (self.eta * (self.norm[rows] + self.norm[labels].max()) + TINY)
+        most = self.norm[labels].max()
         step = max(1, _ELEMENTS // (len(labels) + self.x.shape[1]))
-        for i in range(0, len(rows), step):
-            part = rows[i : i + step]
-            # (step, labels)
-            low = product(self.right[part], self._labels.T)
+        for start in range(0, len(rows), step):
+            part, nearest = rows[start : start + step], out[start : start + step]
+            # (step, labels), and what float32 may hide, (step,)
+            low, slack = product(self.right[part], self._labels.T), 4 * (self.eta * (self.norm[part] + most) + TINY)
             # no other label can be the nearest
-            near, label = np.nonzero(low <= (low.min(axis=1) + slack[i : i + step])[:, None])
+            near, label = np.nonzero(low <= (low.min(axis=1) + slack)[:, None])
             for k in range(0, len(near), step):
                 one, other = near[k : k + step], labels[label[k : k + step]]
                 # (pairs, d) -> (pairs,)
-                np.minimum.at(out, i + one, folded(np.square(self.x[part[one]] - self.x[other])))
+                np.minimum.at(nearest, one, folded(np.square(self.x[part[one]] - self.x[other])))
         return out
 
     def set_short_list(self, rows: Indices, cut: tuple[float, int] = UNKNOWN) -> ShortList:
@@ -237,17 +232,22 @@ class Arm:
 
         Of equally far rows, the one with the lowest unit. There must be a free row.
         """
-        while True:
-            short = self.short
-            if len(short.m):
-                m = short.m.max()
-                ties = np.flatnonzero(short.m == m)
-                k = int(ties[self.first[short.rows[ties]].argmin()])
-                if beats_cut(float(m), int(self.first[short.rows[k]]), short.cut):
-                    return float(m), k
+        while (found := self._farthest_listed()) is None:
             self.update_bounds()
-            n_rows = int(self.free.sum())
-            self.set_short_list(*top_bounds(np.where(self.free, self.bound, -np.inf), min(SHORT, n_rows), self.first))
+            size = min(SHORT, int(self.free.sum()))
+            rows, cut = top_bounds(np.where(self.free, self.bound, -np.inf), size, self.first)
+            self.set_short_list(rows, cut)
+        return found
+
+    def _farthest_listed(self) -> tuple[float, int] | None:
+        """The farthest row of the short list, if it comes before the cut."""
+        short = self.short
+        if not len(short.m):
+            return None
+        ties = np.flatnonzero(short.m == short.m.max())
+        first = self.first[short.rows[ties]]
+        k = int(ties[first.argmin()])
+        return (float(short.m[k]), k) if beats_cut(float(short.m[k]), int(first.min()), short.cut) else None
 
 
 def beats_cut(score: float, first: int, cut: tuple[float, int]) -> bool:
@@ -263,12 +263,14 @@ def top_bounds(bound: np.ndarray, k: int, first: Rows) -> tuple[Indices, tuple[f
     n = len(bound)
     if n <= k:
         return np.arange(n), (-np.inf, _NONE)
-    last, following = np.partition(bound, [n - k - 1, n - k])[[n - k, n - k - 1]]
-    tied = np.flatnonzero(bound == last)
-    taken = bound > last
-    more = k - int(taken.sum())
-    taken[tied[np.argpartition(first[tied], more - 1)[:more]] if more < len(tied) else tied] = True
-    return np.flatnonzero(taken), (float(following), int(first[(bound == following) & ~taken].min()))
+    following, last = np.partition(bound, [n - k - 1, n - k])[n - k - 1 : n - k + 1]  # the next highest, and the k-th
+    taken, tied = bound > last, np.flatnonzero(bound == last)
+    missing = k - int(taken.sum())
+    if missing < len(tied):
+        tied = tied[np.argpartition(first[tied], missing - 1)[:missing]]
+    taken[tied] = True
+    left_out = (bound == following) & ~taken
+    return np.flatnonzero(taken), (float(following), int(first[left_out].min()))
 
 
 def split_arms(

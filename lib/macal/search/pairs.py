@@ -1,22 +1,8 @@
 """MACAL's pairs, exactly and fast.
 
 The next pair maximises s(i, j) = m1[i] + m0[j] - alpha d(i, j) over free treated i and free controls j, where m[i] is
-the distance from i to the nearest label of its own arm. Scores never increase, so that old bounds stay bounds. Proof
-that the search is exact: label ``thm-lazy`` of the book.
-
-*Bounds.* For a row i (a treated unit) and a block b of controls, ``upper[i, b]`` is at least the largest m0[j] - alpha
-d(i, j) over j in b; m1[i] plus the largest of row i bounds all pairs of i.
-
-*The short list.* Of the rows with the highest bounds, ``cut`` being the highest of the others, every pair that may
-score ``cut`` or more is listed. The best on the list is picked as long as it scores at least the cut; then a new list
-is made. A row at the top whose listed pairs all disappoint is looked through once more down to its best exact score,
-then its bound.
-
-*Ties.* Of equal scores, the pair with the lowest treated unit is taken, then the one with the lowest control. Units of
-one arm with equal covariates are one row or column (:mod:`macal.search.nearest`), of which a pick takes the lowest.
-
-*Under demands* :class:`Available` says who may still be bought, and pairs are worth score per price. A block then holds
-controls of like price, whose lowest stands for all in its bound; every unit is a row of its own.
+the distance from i to the nearest label of its own arm, 0 until it has one; of equal scores, the lowest treated unit is
+taken, then the lowest control. Why few scores suffice, and a proof: label ``thm-lazy`` of the book.
 
 *An example.* Six units on a line; the first of either arm is labelled.
 
@@ -26,8 +12,6 @@ controls of like price, whose lowest stands for all in its bound; every unit is 
 (array([2, 5]), array([6.5, 6.5]))
 >>> search.batch(2)  # 1 + 2 - 5
 (array([1, 4]), array([-2., -2.]))
-
-Until an arm has a label, m is 0 for all its units; as m rises when the first label comes, bounds are then forgotten.
 
 References:
     H. Wen, T. Chen, G. Ye, L. K. Chai, S. Sadiq and H. Yin, "Progressive Generalization Risk Reduction for
@@ -105,6 +89,10 @@ class PairList:
 class PairSearch:
     """A campaign of pairs under way.
 
+    For a row i (a treated unit) and a block b of controls, ``upper[i, b]`` is at least the largest of m0[j] - alpha
+    d(i, j) over j in b. All pairs that may score the cut or more are listed, and the best is picked as long as it does;
+    then a new list is made. With prices, blocks hold controls of like price, whose lowest stands for all.
+
     Args:
         arms: control and treated, which may be shared with other searches.
         alpha: weight of the distance within a pair, at least 0.
@@ -135,6 +123,7 @@ class PairSearch:
         self._forget()
 
     def _forget(self) -> None:
+        """Let no bound hold: when an arm gets its first label, m rises."""
         self.upper.fill(np.inf)
         self.highest.fill(np.inf)  # of each row
         self.settled.fill(np.inf)
@@ -154,7 +143,7 @@ class PairSearch:
         """Find the pair that is worth most among those who may be bought, as units, and its score; None without any."""
         self._available = available
         for arm in self.arms:
-            arm.restrict_to(available.open)
+            arm.free = available.open[arm.units]  # every unit is a row
         found = self._best() if all(arm.free.any() for arm in self.arms) else None
         if found is None:
             return None
@@ -231,8 +220,8 @@ class PairSearch:
             price = self.price1[:, None] + self.least
             bound = per_price(bound[:, None] + self.upper, price).max(axis=1)
         bound = np.where(self.treated.free, np.minimum(self.settled, bound), -np.inf)
-        rows, (cut, unit) = top_bounds(bound, min(self.size, int(self.treated.free.sum())), self.treated.first)
-        limit, i, j = np.full(len(rows), cut), rows[:0], rows[:0]
+        rows, cut = top_bounds(bound, min(self.size, int(self.treated.free.sum())), self.treated.first)
+        limit, i, j = np.full(len(rows), cut[0]), rows[:0], rows[:0]
         # the second time for rows that promised the cut in float32 and do not hold it
         for _ in range(2):
             found = self._look_through(rows, limit)
@@ -242,31 +231,36 @@ class PairSearch:
                 return
             keep = ~np.isin(i, rows)
             i, j = np.concatenate([i[keep], found[0]]), np.concatenate([j[keep], found[1]])
-            listed, best = self._list(i, j, (cut, unit))
-            rows, limit = listed[best < cut], best[best < cut]
+            listed, best = self._list(i, j, cut)
+            rows, limit = listed[best < cut[0]], best[best < cut[0]]
             if not len(rows):
                 break
         self.settled[listed] = best
-        if cut < np.inf and not _LIST <= len(i) < 4 * _LIST:
+        if cut[0] < np.inf and not _LIST <= len(i) < 4 * _LIST:
             self.size = self.size * 2 if len(i) < _LIST else max(1, self.size // 2)
 
     def _list(self, i: Indices, j: Indices, cut: tuple[float, int]) -> tuple[Rows, Distances]:
         """List pairs of rows i (k,) and j (k,); return the rows that have some and the exact best score of each."""
         treated, control = self.treated, self.control
-        step = max(1, _TILE // treated.x.shape[1])
-        parts = ((i[k : k + step], j[k : k + step]) for k in range(0, max(len(i), 1), step))
-        d = self.alpha * np.concatenate([treated.distance(treated.x[a], control.x[b]) for a, b in parts])
         price = None if self.least is None else self.price1[i] + self.price0[j]
         cost = self._available.price_of_pairs(treated.units[i], control.units[j]) if self._available else 0.0
-        rows, place = np.unique(i, return_inverse=True)
-        columns, other = np.unique(j, return_inverse=True)
+        rows, row = np.unique(i, return_inverse=True)
+        columns, column = np.unique(j, return_inverse=True)
         one, zero = treated.set_short_list(rows), control.set_short_list(columns)
-        at = (i, j) if treated.every else (place, other)
-        self.pairs = PairList(one, zero, *at, d, price, cost, cut)
+        # short lists are of the listed rows and columns, or of every unit
+        i_listed, j_listed = (i, j) if treated.every else (row, column)
+        self.pairs = PairList(one, zero, i_listed, j_listed, self.alpha * self._distances(i, j), price, cost, cut)
         score = self._scores(self.pairs)
         best = np.full(len(rows), -np.inf)
-        np.maximum.at(best, place, score if price is None else per_price(score, price))
+        np.maximum.at(best, row, score if price is None else per_price(score, price))
         return rows, best
+
+    def _distances(self, i: Indices, j: Indices) -> Distances:
+        """Exact distance within each pair of rows i (k,) and j (k,)."""
+        treated, control = self.treated, self.control
+        step = max(1, _TILE // treated.x.shape[1])
+        parts = (slice(k, k + step) for k in range(0, max(len(i), 1), step))
+        return np.concatenate([treated.distance(treated.x[i[part]], control.x[j[part]]) for part in parts])
 
     def _novelty_bound(self, arm: Arm) -> Distances:
         return self.novelty * arm.distance_bounds() if arm.labelled else np.zeros(len(arm.x))
@@ -277,41 +271,52 @@ class PairSearch:
         v[i, j] = high[j] - alpha d(i, j) is at least m0[j] - alpha d(i, j), ``high`` being m0 and d its bound from
         below, both in float32; a pair may score the limit where v[i, j] >= floor[i] = limit[i] - m1[i].
         """
-        # (n0,), rounded up by more than v below is rounded
-        high = (self._novelty_bound(self.control) * (1 + 4 * _EPS) + self.slack).astype(np.float32)
-        high = np.where(self.control.free, high, np.float32(-np.inf))[self.order]
-        least = limit[:, None]
-        if self.least is not None:  # the score that makes the limit, at the lowest price of a block
-            price = self.price1[rows][:, None] + self.least
-            least = np.where(least > 0, least * price, least / price)
-        # (k, 1 or blocks), rounded down; taken units are below
-        floor = (least - self._novelty_bound(self.treated)[rows][:, None] - self.slack).astype(np.float32)
-        floor = np.nextafter(floor, np.float32(-np.inf)).clip(min=_MIN_SCORE)
-        floor = np.broadcast_to(floor, (len(rows), len(self.blocks)))
+        high, floor = self._high(), self._floor(rows, limit)
         # (k, d + 2)
-        left, found = self.treated.left(rows), []
+        left, i, j, listed = self.treated.left(rows), [rows[:0]], [rows[:0]], 0
         for b, columns in enumerate(self.blocks):
-            width, some = columns.stop - columns.start, np.flatnonzero(self.upper[rows, b] >= floor[:, b])
-            step = max(1, _TILE // width)
+            some = np.flatnonzero(self.upper[rows, b] >= floor[:, b])
+            step = max(1, _TILE // (columns.stop - columns.start))
             for k in (some[start : start + step] for start in range(0, len(some), step)):
-                # (rows of the tile, controls of the block): first d squared, then d, then v
-                v = self.tile[: len(k) * width].reshape(len(k), width)
-                product(left[k], self.right[columns].T, out=v)
-                np.maximum(v, 0, out=v)
-                v = v if self.treated.squared else np.sqrt(v, out=v)
-                v *= np.float32(-self.alpha * (1 - 4 * _EPS))
-                v += high[columns]
+                v = self._tile_of(left[k], columns, high[columns])
                 if self._available:
                     self._close(v, rows[k], self.order[columns])
                 top = v.max(axis=1)
                 self.upper[rows[k], b] = np.minimum(self.upper[rows[k], b], top)
                 promising = np.flatnonzero(top >= floor[k, b])
-                a, c = np.nonzero(v[promising] >= floor[k[promising], b][:, None])
-                found.append((rows[k[promising[a]]], self.order[c + columns.start]))
-                if len(rows) > 1 and sum(len(a) for a, _ in found) > _PAIRS:
+                row, column = np.nonzero(v[promising] >= floor[k[promising], b][:, None])
+                i.append(rows[k[promising[row]]])
+                j.append(self.order[column + columns.start])
+                listed += len(row)
+                if len(rows) > 1 and listed > _PAIRS:
                     return None
-        i, j = (np.concatenate(x) for x in zip(*found, strict=True)) if found else (rows[:0], rows[:0])
-        return i, j
+        return np.concatenate(i), np.concatenate(j)
+
+    def _high(self) -> np.ndarray:
+        """Bound from above of m0 in the order of the blocks, (n0,), rounded up by more than v; -inf where taken."""
+        high = (self._novelty_bound(self.control) * (1 + 4 * _EPS) + self.slack).astype(np.float32)
+        return np.where(self.control.free, high, np.float32(-np.inf))[self.order]
+
+    def _floor(self, rows: Rows, limit: Distances) -> np.ndarray:
+        """Least v with which a pair scores its row's limit, (k, blocks), rounded down; taken units are below."""
+        least = limit[:, None]
+        if self.least is not None:  # the score that makes the limit, at the lowest price of a block
+            price = self.price1[rows][:, None] + self.least
+            least = np.where(least > 0, least * price, least / price)
+        floor = (least - self._novelty_bound(self.treated)[rows][:, None] - self.slack).astype(np.float32)
+        floor = np.nextafter(floor, np.float32(-np.inf)).clip(min=_MIN_SCORE)
+        return np.broadcast_to(floor, (len(rows), len(self.blocks)))
+
+    def _tile_of(self, left: np.ndarray, columns: slice, high: np.ndarray) -> np.ndarray:
+        """Values v of some rows and the controls of a block: first d squared, then d, then v, in reused memory."""
+        v = self.tile[: len(left) * len(high)].reshape(len(left), len(high))
+        product(left, self.right[columns].T, out=v)
+        np.maximum(v, 0, out=v)
+        if not self.treated.squared:
+            np.sqrt(v, out=v)
+        v *= np.float32(-self.alpha * (1 - 4 * _EPS))
+        v += high
+        return v
 
 
 class PairSearches(Search):

@@ -5,15 +5,12 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
-from jaxtyping import Float
 
 from macal.compat import override
 from macal.search.nearest import Arm
-from macal.shapes import Indices, Outcomes, Rows
+from macal.shapes import Indices, Outcomes, Rows, Score
 
 _ROUNDING = 1e-9  # of a score per price, relatively
-
-Score = Float[np.ndarray, "*shape"]
 
 
 class Search(ABC):

@@ -37,12 +37,12 @@ def load(rules: Rules = RULES) -> pd.DataFrame:
     return pd.concat(found) if found else pd.DataFrame(columns=METHODS)
 
 
-def repaired(rules: Rules = RULES) -> pd.DataFrame:
+def repaired() -> pd.DataFrame:
     """Rows of :func:`load`, on the toy those of processes that were fitted from several starts: see the study.
 
     For advice. The verdicts go by the rows that were fixed beforehand.
     """
-    logs, again = load(rules), by_method(tables.load("bench_toy-starts"))
+    logs, again = load(), by_method(tables.load("bench_toy-starts"))
     logs.loc[logs.index.intersection(again.index)] = again
     return logs
 
@@ -66,7 +66,7 @@ def average(found: pd.DataFrame) -> pd.Series:
     return found.groupby(level="dataset").mean().mean()
 
 
-def halved(logs: pd.DataFrame, draws: int = 200) -> pd.Series:
+def halved(logs: pd.DataFrame) -> pd.Series:
     """:func:`average` regret to the criterion that is best of its row on the other half of the replications.
 
     The best of a row that is chosen on the replications that judge it owes a part of its lead to chance. Here it is
@@ -75,9 +75,8 @@ def halved(logs: pd.DataFrame, draws: int = 200) -> pd.Series:
 
     Args:
         logs: see :func:`load`; at least two replications of each row.
-        draws: random halves, over which the mean is taken.
     """
-    rng, found = np.random.default_rng(0), {}
+    rng, found, draws = np.random.default_rng(0), {}, 200
     for place, own in logs.groupby(["dataset", "model"], sort=False):
         errors, lost = own.to_numpy(), np.zeros(logs.shape[1])
         for _ in range(draws):

@@ -44,11 +44,10 @@ SOURCE = {  # whose claims they are
 }
 
 
-def as_data(rules: Rules = RULES, keys: Iterable[str] = ()) -> dict[str, Any]:
+def as_data(keys: Iterable[str] = ()) -> dict[str, Any]:
     """Judge the claims and return all that the verdicts rest on, JSON values alone.
 
     Args:
-        rules: by which comparisons of methods are judged.
         keys: of claims; all by default.
 
     Returns:
@@ -61,12 +60,12 @@ def as_data(rules: Rules = RULES, keys: Iterable[str] = ()) -> dict[str, Any]:
     """
     results.checkout()
     chosen = {*keys}
-    judged = [_claim(claim, rules) for claim in claims.CLAIMS if not chosen or claim.key in chosen]
+    judged = [_claim(claim, RULES) for claim in claims.CLAIMS if not chosen or claim.key in chosen]
     named = {name for claim in judged for version in claim["versions"] for name in version["tables"]}
     found = {
         "schema": SCHEMA,
         "paper": SOURCE,
-        "rules": asdict(rules) | {"test": TEST},
+        "rules": asdict(RULES) | {"test": TEST},
         "datasets": {name: asdict(one) for name, one in PAPER.items()},
         "claims": judged,
         "tables": {name: _table(tables.get(name)) for name in sorted(named)},
@@ -175,20 +174,19 @@ def _rows(found: list[dict[str, Any]]) -> pd.DataFrame:
     return pd.DataFrame.from_dict(rows, "index").rename_axis("key")
 
 
-def pairs(*keys: str, mean: Mean = "geometric", file: Path = FILE) -> pd.DataFrame:
-    """MACAL against other methods, as the file has them: where pages and figures take a comparison from.
+def pairs(*keys: str, mean: Mean = "geometric") -> pd.DataFrame:
+    """MACAL against other methods, as ``claims.json`` has them: where pages and figures take a comparison from.
 
     Args:
         keys: of claims; E1 to E3 by default, MACAL against the paper's baselines in either version.
         mean: of errors over sizes; the geometric mean decides.
-        file: written by :func:`write`.
 
     Returns:
         By ``claim``, ``version``, ``estimator``, ``dataset`` and ``against``: ``change``, the error over the other
         method's in per cent, with its interval ``low``, ``high``; ``log_ratio``; ``comparison``; ``replications``;
         without the rows that E1 has for later labels.
     """
-    found = json.loads(file.read_text(encoding="utf-8"))["claims"]
+    found = json.loads(FILE.read_text(encoding="utf-8"))["claims"]
     rows = [
         {"claim": claim["key"], "version": version["version"], **row}
         for claim in found

@@ -19,6 +19,7 @@ PAPER = (*SIMPLE, "macal")
 SAID = {"pehe": "error", "wass": "distance", "var": "variance"}
 COLUMNS = {"pehe": "pehe", "wass": "surrogate", "var": "variance"}  # the published quantities, and our columns
 EARLY, LATE = (35, 65), (165, 265)  # labels
+SIZES = 20  # of 25, at which a curve is to be the published one
 WITHIN = 0.1  # of the best final PEHE: what counts as reaching it
 
 
@@ -123,9 +124,9 @@ def deviations(table: pd.DataFrame, methods: dict[str, str] | None = None) -> pd
     return found.assign(z=(found["ours"] - found["published"]) / found["sd"])
 
 
-def inside(table: pd.DataFrame, methods: dict[str, str] | None = None, sds: float = 2.0) -> pd.DataFrame:
-    """At how many sizes our mean lies within ``sds`` published s.d.s: one row per method, one column per quantity."""
-    found = deviations(table, methods).assign(inside=lambda d: d["z"].abs() <= sds)
+def inside(table: pd.DataFrame, methods: dict[str, str] | None = None) -> pd.DataFrame:
+    """At how many sizes our mean lies within two published s.d.s: one row per method, one column per quantity."""
+    found = deviations(table, methods).assign(inside=lambda d: d["z"].abs() <= 2)
     return found.pivot_table("inside", "method", "quantity", aggfunc="sum")[list(COLUMNS)].loc[list(PAPER)]
 
 
@@ -189,18 +190,18 @@ def judge_reductions(rules: Rules = RULES, table: pd.DataFrame | None = None) ->
     return Verdict(word, "; ".join(said) + " (geometric means over all sizes after the start)", sum(found, ()))
 
 
-def judge_curves(rules: Rules = RULES, table: pd.DataFrame | None = None, sizes: int = 20) -> Verdict:
+def judge_curves(rules: Rules = RULES, table: pd.DataFrame | None = None) -> Verdict:
     """F1d: our mean within the published mean +- 2 s.d. at 20 or more of 25 sizes, for each of the twelve curves."""
     table = results.load("toy") if table is None else table
     if table["replication"].nunique() < rules.minimum:
         return Verdict("open", f"fewer than {rules.minimum} recorded replications")
     counts = inside(table).rename(columns=SAID)
-    good = counts >= sizes
+    good = counts >= SIZES
     by_quantity = "; ".join(
         f"{quantity}: " + ", ".join(f"{method} {n}" for method, n in counts[quantity].items()) for quantity in counts
     )
     return Verdict(
         "holds" if good.all(axis=None) else "holds in part" if good.any(axis=None) else "fails",
-        f"{int(good.to_numpy().sum())} of {good.size} curves lie within 2 published s.d.s at {sizes} or more of 25 "
+        f"{int(good.to_numpy().sum())} of {good.size} curves lie within 2 published s.d.s at {SIZES} or more of 25 "
         f"sizes; sizes inside, {by_quantity}",
     )

@@ -25,7 +25,7 @@ number.
 
 import warnings
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -51,7 +51,7 @@ from macal.survey.inference import (
 from macal.survey.inference.ridge import Ridge
 from macal.survey.inference.sampling import proportional
 from macal.survey.inference.weighted import crossfit_outcomes, folds, of_each_arm, standardised
-from reproduction.studies.jobs import Answer, Job
+from reproduction.studies.jobs import Job, on_table
 from reproduction.studies.tables import Table
 
 DRAWS, SIZES, SEED, UNIFORM = 200, (200, 500), 64, 0.2
@@ -198,21 +198,16 @@ def gaps(found: pd.DataFrame, one: str, other: str) -> pd.Series:
     return (wide["width", one] - wide["width", other]) / np.sqrt(wide["error", one] + wide["error", other])
 
 
-def _job(name: str, size: int) -> Job:
-    shared = {"dataset": "tables", "protocol": "paper", "study": "average", "table": name, "size": size}
-
-    def work() -> list[Answer]:
-        rows = [row(name, design, size) for design in DESIGNS]
-        whole = full_population_estimate(name)
-        other = {"labelled": size, "given": 1.0, "held": np.nan}
-        other |= {"width_sd": np.nan, "width_most": np.nan}
-        rows.append({"design": "bound", "width": known(name, "bound", size)} | other)
-        rows.append({"design": "everybody", "width": whole.width} | other)
-        return [Answer([one | {"table": name, "people": len(population(name)[1])} for one in rows])]
-
-    return Job([shared], work, sources=lambda: real.people(name).sources)
+def rows(name: str, size: int) -> list[Row]:
+    """The end points of all designs, of the bound, and of asking everybody."""
+    found = [row(name, design, size) for design in DESIGNS]
+    other = {"labelled": size, "given": 1.0, "held": np.nan, "width_sd": np.nan, "width_most": np.nan}
+    found.append({"design": "bound", "width": known(name, "bound", size)} | other)
+    found.append({"design": "everybody", "width": full_population_estimate(name).width} | other)
+    return [one | {"table": name, "people": len(population(name)[1])} for one in found]
 
 
 def jobs(table: Table, replications: int | None = None, store: Path | None = None) -> list[Job]:
     """Return the jobs of ``average_tables``."""
-    return [_job(name, size) for name in list(real.TABLES)[:replications] for size in SIZES]
+    names = list(real.TABLES)[:replications]
+    return [on_table("average", name, partial(rows, name, size), size=size) for name in names for size in SIZES]

@@ -105,14 +105,9 @@ def batching(
     return [job(name) for name in ARRANGEMENTS]
 
 
-def images(sizes: Sequence[int] = IMAGES, settings: Due | None = None) -> list[Job]:
-    """CMNIST replication 0: the image network on nested random sets, with Table 1's validation and test units.
-
-    Args:
-        sizes: labelled units, one training each.
-        settings: a :class:`macal.models.due.Due`; the paper's image network by default.
-    """
-    settings = settings or models.get("due", **due.CNN)
+def images() -> list[Job]:
+    """CMNIST replication 0: the image network on nested random sets, with Table 1's validation and test units."""
+    settings = models.get("due", **due.CNN)
 
     def job(n: int) -> Job:
         def work() -> list[Answer]:
@@ -122,7 +117,7 @@ def images(sizes: Sequence[int] = IMAGES, settings: Due | None = None) -> list[J
         config = {"dataset": "cmnist", "protocol": "paper", "replication": 0, "method": "random", "n": n}
         return Job([config | {"settings": settings_of(settings)}], work, settings)
 
-    return [job(n) for n in sizes]
+    return [job(n) for n in IMAGES]
 
 
 def jobs(table: Table, replications: int | None = None, store: Path | None = None) -> list[Job]:

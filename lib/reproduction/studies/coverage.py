@@ -53,7 +53,6 @@ from reproduction.studies.tables import Table
 
 SIMULATIONS, BLOCK, PEOPLE, CLUSTERS = 1000, 100, 2000, 200
 ON_TREATED = 1.4132419  # 1 + E[e x] / E[e] for log odds x, standard normal
-FEW_ANSWERS_SHARE = 0.05  # share of the answers that carries half of the variance, at which a warning is counted
 Draws = np.random.Generator
 Scenario = Callable[[Draws], pd.DataFrame]  # columns t, y, covariates x1 and so on, and what options name
 

@@ -13,6 +13,7 @@ from reproduction.studies.dial import BLOCKS
 from reproduction.theory import allocation, placement
 from reproduction.theory.allocation import LearningCurve
 from reproduction.theory.pairing import value_share
+from reproduction.theory.shapes import Coefficients
 
 TRAITS = ["natural", "reached", "spread", "correlation", "separation"]
 LABELS = {  # at which a gain is told, and averaged
@@ -82,14 +83,14 @@ def halves(campaigns: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     return campaigns[first], campaigns[~first]
 
 
-def rules(curves: pd.DataFrame, campaigns: pd.DataFrame) -> dict[str, placement.Coefficients]:
+def rules(curves: pd.DataFrame, campaigns: pd.DataFrame) -> dict[str, Coefficients]:
     """Estimator -> placement rule, fitted to the means of the dial's worlds over the first half of replications."""
     means = measured(halves(campaigns)[0])["placement"].groupby(cases(campaigns)).mean()
     both = known(curves)[["saving", "separation"]].join(means)
     return {str(name): placement.fit_rule(*own.to_numpy().T) for name, own in both.groupby("estimator")}
 
 
-def forecast(about: pd.DataFrame, fitted: dict[str, placement.Coefficients]) -> pd.DataFrame:
+def forecast(about: pd.DataFrame, fitted: dict[str, Coefficients]) -> pd.DataFrame:
     """Add ``placement`` and ``gain``, the sum of both parts, to what :func:`known` says."""
     own = [
         rows.assign(placement=placement.predicted(fitted[str(name)], rows["saving"], rows["separation"]))
@@ -98,7 +99,7 @@ def forecast(about: pd.DataFrame, fitted: dict[str, placement.Coefficients]) -> 
     return pd.concat(own).assign(gain=lambda rows: rows["allocation"] + rows["placement"])
 
 
-def benchmark(curves: pd.DataFrame, campaigns: pd.DataFrame, fitted: dict[str, placement.Coefficients]) -> pd.Series:
+def benchmark(curves: pd.DataFrame, campaigns: pd.DataFrame, fitted: dict[str, Coefficients]) -> pd.Series:
     """Predicted and measured gain on a data set whose campaigns are recorded elsewhere, under Gaussian processes.
 
     Args:

@@ -43,7 +43,7 @@ Tables of which fewer than half of the sets can be learnt from have no mean at t
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -61,7 +61,7 @@ from macal.shapes import Arms, Covariates, Indices, Outcomes, Rows
 from macal.survey.inference import ate_size_measure, crossfit_propensity, draw_sample, inclusion_probabilities
 from macal.survey.inference.heterogeneity import r_losses
 from macal.survey.inference.weighted import MIN_ANSWERS, folds, propensity_floor, standardised
-from reproduction.studies.jobs import Answer, Job
+from reproduction.studies.jobs import Job, on_table
 from reproduction.studies.tables import Table
 
 SPLITS, HALF, SEED, START, BATCH, UNIFORM = 20, 6000, 65, 10, 10, 0.2
@@ -279,16 +279,8 @@ def run_split(name: str, k: int) -> list[Row]:
 
 def jobs(table: Table, replications: int | None = None, store: Path | None = None) -> list[Job]:
     """Return the jobs of ``individual``: one split of all tables after the other."""
-    shared = {"dataset": "tables", "protocol": "paper", "study": "individual"}
-    return [
-        Job(
-            [shared | {"table": name, "replication": k}],
-            lambda name=name, k=k: [Answer(run_split(name, k))],
-            sources=lambda name=name: real.people(name).sources,
-        )
-        for k in range(replications or SPLITS)
-        for name in real.TABLES
-    ]
+    places = [(name, k) for k in range(replications or SPLITS) for name in real.TABLES]
+    return [on_table("individual", name, partial(run_split, name, k), replication=k) for name, k in places]
 
 
 # ---------------------------------------------------------------- end points

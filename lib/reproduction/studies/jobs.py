@@ -12,6 +12,7 @@ from macal import datasets, models
 from macal.campaigns import provenance, records
 from macal.campaigns.evaluation import Row
 from macal.campaigns.records import Record
+from macal.datasets import real
 from macal.storage import atomic
 
 
@@ -56,6 +57,12 @@ class Job:
     def finished(self, store: Path) -> bool:
         """Whether the store holds a whole record of each configuration; a damaged one counts as none."""
         return all(records.is_valid(records.path_of(config, store), config) for config in self.configs)
+
+
+def on_table(study: str, table: str, rows: Callable[[], list[Row]], **about: Any) -> Job:
+    """Make the job of a study on a real table, which returns rows; ``about`` tells it from others on the table."""
+    config = {"dataset": "tables", "protocol": "paper", "study": study, "table": table, **about}
+    return Job([config], lambda: [Answer(rows())], sources=lambda: real.people(table).sources)
 
 
 def run(jobs: Iterable[Job], store: Path, report: Callable[[str], Any] = print, at_most: int | None = None) -> None:

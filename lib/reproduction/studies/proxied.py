@@ -42,7 +42,7 @@ End points, by table and size, as :func:`judged` finds them:
 """
 
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -57,7 +57,7 @@ from macal.survey.inference import Survey
 from macal.survey.inference.weighted import crossed_with_proxies
 from macal.survey.planner import Planner
 from reproduction.studies import average, widths
-from reproduction.studies.jobs import Answer, Job
+from reproduction.studies.jobs import Job, on_table
 from reproduction.studies.tables import Table
 
 DRAWS, SIZES = average.DRAWS, average.SIZES
@@ -173,9 +173,5 @@ def judged(found: pd.DataFrame) -> pd.DataFrame:
 
 def jobs(table: Table, replications: int | None = None, store: Path | None = None) -> list[Job]:
     """Return the jobs of ``proxied``, on so many tables."""
-
-    def job(name: str, size: int) -> Job:
-        about = {"dataset": "tables", "protocol": "paper", "study": "proxied", "table": name, "size": size}
-        return Job([about], lambda: [Answer(rows(name, size))], sources=lambda: real.people(name).sources)
-
-    return [job(name, size) for name in list(PROXIES)[:replications] for size in SIZES]
+    names = list(PROXIES)[:replications]
+    return [on_table("proxied", name, partial(rows, name, size), size=size) for name in names for size in SIZES]

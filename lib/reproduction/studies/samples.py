@@ -76,16 +76,11 @@ def mean_losses(found: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame({"loss": by.mean(), "error": by.sem(), "kinds": by.size()})
 
 
-def smallest(mean: pd.DataFrame, most: float = MAX_LEAD_LOST) -> pd.Series:
-    """The smallest size from which on the mean loss is at most ``most``, by criterion and labels; missing if none is.
-
-    Args:
-        mean: as :func:`mean_losses` returns it.
-        most: share of the lead that may be lost.
-    """
+def smallest(mean: pd.DataFrame) -> pd.Series:
+    """The smallest size from which on :func:`mean_losses` are small, by criterion and labels; missing if none is."""
 
     def of(one: pd.Series) -> float:
-        sizes, fits = one.index.get_level_values("candidates"), (one <= most).to_numpy()
+        sizes, fits = one.index.get_level_values("candidates"), (one <= MAX_LEAD_LOST).to_numpy()
         kept = fits[::-1].cumprod()[::-1].astype(bool)
         return float(sizes[kept][0]) if kept.any() else np.nan
 

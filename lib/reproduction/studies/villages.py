@@ -23,7 +23,7 @@ from macal.survey.inference import Estimate, Survey, average_effect
 from macal.survey.planner import Planner
 from macal.survey.tables import frames
 from macal.survey.weighted_estimates import weighted_estimates
-from reproduction.studies.jobs import Answer, Job
+from reproduction.studies.jobs import Job, on_table
 from reproduction.studies.tables import Table
 
 DRAWS, BLOCK, VILLAGES, NUMBERS, UNIFORM, NAME, NAMED = 200, 10, 166, (20, 60), 0.2, "insurance", "farmer"
@@ -77,18 +77,13 @@ def _row(design: str, one: Estimate, asked: int) -> Row:
 
 
 def _block(villages: int, first: int, count: int) -> Job:
-    about = {"dataset": "tables", "protocol": "paper", "study": "villages", "table": NAME}
+    def rows() -> list[Row]:
+        asked = [(k, f"{villages} villages", *drawn(villages, k)) for k in range(first, first + count)]
+        if (villages, first) == (NUMBERS[0], 0):
+            asked.insert(0, (0, "everybody", everybody(), len(table()[0])))
+        return [_row(*about) | {"draw": k} for k, *about in asked]
 
-    def work() -> list[Answer]:
-        rows = (
-            [_row("everybody", everybody(), len(table()[0])) | {"draw": 0}]
-            if (villages, first) == (NUMBERS[0], 0)
-            else []
-        )
-        rows += [_row(f"{villages} villages", *drawn(villages, k)) | {"draw": k} for k in range(first, first + count)]
-        return [Answer(rows)]
-
-    return Job([about | {"villages": villages, "first": first}], work, sources=lambda: real.people(NAME).sources)
+    return on_table("villages", NAME, rows, villages=villages, first=first)
 
 
 def jobs(table: Table, replications: int | None = None, store: Path | None = None) -> list[Job]:

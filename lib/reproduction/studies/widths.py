@@ -8,6 +8,7 @@ End points, by table and size: the median of realised over asked; the share of c
 are within 5% of it. Right: half reach it, nine of ten come within 5%, and the median is at least 0.93.
 """
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,7 @@ from macal.datasets import real
 from macal.survey.inference.weighted import crossfit_outcomes
 from macal.survey.planner import Planner
 from macal.survey.weighted_estimates import weighted_estimates
-from reproduction.studies.jobs import Answer, Job
+from reproduction.studies.jobs import Job, on_table
 from reproduction.studies.tables import Table
 
 DRAWS, SIZES = 20, (150, 300)
@@ -78,9 +79,4 @@ def judged(found: pd.DataFrame) -> pd.DataFrame:
 def jobs(table: Table, replications: int | None = None, store: Path | None = None) -> list[Job]:
     """Return the jobs of ``widths``, on so many tables."""
     names = [name for name in real.TABLES if name not in LARGE][:replications]
-
-    def job(name: str, size: int) -> Job:
-        about = {"dataset": "tables", "protocol": "paper", "study": "widths", "table": name, "size": size}
-        return Job([about], lambda: [Answer(rows(name, size))], sources=lambda: real.people(name).sources)
-
-    return [job(name, size) for name in names for size in SIZES]
+    return [on_table("widths", name, partial(rows, name, size), size=size) for name in names for size in SIZES]

@@ -11,9 +11,7 @@ from macal.acquisition.gaussian import GPPosterior
 from macal.shapes import Arms, Covariates, Outcomes, Rows
 from macal.survey.inference.ranks import rank_bounds
 
-Free = Bool[np.ndarray, "n"]
-Ahead = Bool[np.ndarray, "k n"]
-Choice = Callable[[Outcomes, Free], int]
+Choice = Callable[[Outcomes, np.ndarray], int]
 
 
 class Race(NamedTuple):
@@ -25,7 +23,7 @@ class Race(NamedTuple):
     """
 
     picks: Rows
-    ahead: Ahead
+    ahead: Bool[np.ndarray, "k n"]
 
 
 def registry(n: int, numbers: int, factors: int, seed: int) -> tuple[Covariates, Arms]:

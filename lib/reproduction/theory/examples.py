@@ -26,15 +26,15 @@ def two_clouds(
     return x, t, np.concatenate(first)
 
 
-def twins(seed: int = 0, pairs: int = 40, spare: int = 20, d: int = 2) -> tuple[Covariates, Arms, Indices]:
+def twins(seed: int = 0, pairs: int = 40, spare: int = 20) -> tuple[Covariates, Arms, Indices]:
     """Draw a pool in which every treated unit has an exact twin among the controls; one labelled unit in each arm.
 
     Returns:
-        Covariates (n, d), treatment (n,), labelled (2,): the first of each arm, no twins of each other.
+        Covariates (n, 2), treatment (n,), labelled (2,): the first of each arm, no twins of each other.
     """
     rng = np.random.default_rng(seed)
-    shared, rest = rng.normal(size=(pairs, d)), rng.normal(size=(spare, d))
-    start = rng.normal(size=(2, d))
+    shared, rest = rng.normal(size=(pairs, 2)), rng.normal(size=(spare, 2))
+    start = rng.normal(size=(2, 2))
     x = np.concatenate([start[:1], shared, start[1:], shared, rest])
     return x, np.repeat([1, 0], [1 + pairs, 1 + pairs + spare]), np.array([0, 1 + pairs])
 

@@ -17,11 +17,9 @@ from jaxtyping import Float
 
 from macal.kernels import posterior_variance, rbf
 from macal.shapes import Distances, Indices
-from reproduction.theory.shapes import PoolGram
+from reproduction.theory.shapes import Places, PoolGram
 
 SetValue = Callable[[tuple], float]
-Costs = Float[np.ndarray, "n m"]
-Line = Float[np.ndarray, "n"]
 
 
 def apart(have: tuple, new: Any) -> bool:
@@ -87,7 +85,7 @@ def variance_reduction(kernel: PoolGram, targets: Indices | None = None, noise: 
     return value
 
 
-def coverage(cost: Costs, start: Distances) -> SetValue:
+def coverage(cost: Float[np.ndarray, "n m"], start: Distances) -> SetValue:
     """Drop of the mean cost to the nearest label, E_p m^q, when units join the start (facility location).
 
     Args:
@@ -126,8 +124,8 @@ def farthest_first(between: Float[np.ndarray, "n n"], start: Distances, size: in
 class BoundTask(NamedTuple):
     """The paper's two-term bound on a line: places of both arms' units, the last of each labelled, and the constant."""
 
-    treated: Line
-    control: Line
+    treated: Places
+    control: Places
     c: float
 
 

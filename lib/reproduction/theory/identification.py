@@ -7,11 +7,9 @@ Reference: J. Pearl, "Causal Diagrams for Empirical Research", Biometrika 82(4),
 """
 
 import numpy as np
-from jaxtyping import Float
 
-Law = Float[np.ndarray, "x v v 2"]
-OutcomeValues = Float[np.ndarray, "v"]
-ConditionalEffects = Float[np.ndarray, "x"]
+from reproduction.theory.shapes import ConditionalEffects, Law, OutcomeValues
+
 LINE = (0.7, 1.3)  # intercept and slope of the effect in counterexample (c)
 
 
@@ -77,18 +75,15 @@ def front_door() -> dict[str, float]:
     }
 
 
-def line(n: int = 200) -> np.ndarray:
+def line() -> np.ndarray:
     """Counterexample (c): positivity fails at every x, T = 1 exactly where x > 0, and a linear model finds the effect.
 
-    Args:
-        n: units, equally spaced on [-1, 1], outcomes without noise.
-
     Returns:
-        Intercept and slope of the effect, estimated; the truth is :data:`LINE`.
+        Intercept and slope of the effect, estimated of 200 units on [-1, 1] without noise; the truth is :data:`LINE`.
     """
-    x = np.linspace(-1, 1, n)
+    x = np.linspace(-1, 1, 200)
     t = (x > 0).astype(float)
-    design = np.stack([np.ones(n), x, t, t * x], axis=1)
+    design = np.stack([np.ones(len(x)), x, t, t * x], axis=1)
     return np.linalg.lstsq(design, 1 + 2 * x + t * (LINE[0] + LINE[1] * x), rcond=None)[0][2:]
 
 

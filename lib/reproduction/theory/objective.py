@@ -51,7 +51,7 @@ class Objective:
     def variance(self, arm: int, extra: tuple[int, ...] = ()) -> Distances:
         """Posterior variance of an arm's process at every unit of the pool, (n,)."""
         done = [*self.labelled[self.t[self.labelled] == arm], *extra]
-        cross, gram = self._kernel(self.x, self.x[done]), self._kernel(self.x[done], self.x[done])
+        cross, gram = rbf(self.x, self.x[done], self.length), rbf(self.x[done], self.x[done], self.length)
         return posterior_variance(cross, gram, np.ones(len(self.x)), self.noise)
 
     def distance(self, one: tuple[int, ...] = (), zero: tuple[int, ...] = ()) -> float:
@@ -67,10 +67,7 @@ class Objective:
 
     def _entropy(self, batch: tuple[int, ...]) -> float:
         x = self.x[list(batch)]
-        return float(np.linalg.slogdet(np.eye(len(x)) + self._kernel(x, x) / self.noise)[1] / 2)
-
-    def _kernel(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        return rbf(a, b, self.length)
+        return float(np.linalg.slogdet(np.eye(len(x)) + rbf(x, x, self.length) / self.noise)[1] / 2)
 
 
 def greedy_batch(objective: Objective, pairs: int) -> tuple[tuple[int, ...], tuple[int, ...]]:

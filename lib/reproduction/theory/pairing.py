@@ -10,15 +10,14 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from jaxtyping import Float
 from scipy.linalg import cho_factor, cho_solve
 from scipy.spatial.distance import cdist
 
 from macal import kernels
 from macal.shapes import Centres, Covariates, Distances
+from reproduction.theory.risk import ridge_weights
+from reproduction.theory.shapes import PerTarget, Targets
 
-Targets = Float[np.ndarray, "g d"]
-PerTarget = Float[np.ndarray, "g"]
 Kernel = Callable[[np.ndarray, np.ndarray], np.ndarray]
 Smoother = Callable[[np.ndarray, np.ndarray], np.ndarray]
 Surface = Callable[[np.ndarray], np.ndarray]
@@ -35,13 +34,8 @@ def matern32(length: float = 1.0) -> Kernel:
 
 
 def ridge(kernel: Kernel, penalty: float) -> Smoother:
-    """Kernel ridge regression, k(targets, x) (k(x, x) + penalty I)^-1; the mean of a Gaussian process."""
-
-    def weights(targets: np.ndarray, x: np.ndarray) -> np.ndarray:
-        gram = kernel(x, x) + penalty * np.eye(len(x))
-        return cho_solve(cho_factor(gram), kernel(x, targets)).T
-
-    return weights
+    """:func:`reproduction.theory.risk.ridge_weights` of a kernel."""
+    return lambda targets, x: ridge_weights(kernel(targets, x), kernel(x, x), penalty)
 
 
 def nearest_mean(k: int) -> Smoother:

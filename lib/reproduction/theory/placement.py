@@ -10,8 +10,7 @@ import numpy as np
 from jaxtyping import Float
 from numpy.typing import ArrayLike
 
-Coefficients = Float[np.ndarray, "4"]
-PerCase = Float[np.ndarray, "k"]
+from reproduction.theory.shapes import Coefficients
 
 
 def _design(kappa: ArrayLike, u: ArrayLike) -> Float[np.ndarray, "k 4"]:
@@ -24,6 +23,6 @@ def fit_rule(kappa: ArrayLike, u: ArrayLike, log_ratio: ArrayLike) -> Coefficien
     return np.linalg.lstsq(_design(kappa, u), np.asarray(log_ratio, float), rcond=None)[0]
 
 
-def predicted(rule: Coefficients, kappa: ArrayLike, u: ArrayLike) -> PerCase:
+def predicted(rule: Coefficients, kappa: ArrayLike, u: ArrayLike) -> np.ndarray:
     """Log ratio of MACAL against balanced arms by a rule of :func:`fit_rule`, (k,)."""
     return _design(kappa, u) @ rule

@@ -11,18 +11,13 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float, Int, Real
+from jaxtyping import Float
 from scipy.linalg import cho_factor, cho_solve
 
 from macal.kernels import rbf, rbf_of
 from macal.shapes import Cross, Gram
+from reproduction.theory.shapes import AtTarget, Draws, Labelled, LabelledIndices, Steps, Weights
 
-Weights = Float[np.ndarray, "n m"]
-AtTarget = Float[np.ndarray, "n"]
-Labelled = Float[np.ndarray, "m"]
-LabelledIndices = Int[np.ndarray, "m"]
-Draws = Float[np.ndarray, "r"]
-Steps = Real[np.ndarray, "_"]
 Curve = Callable[[np.ndarray], np.ndarray]
 
 

@@ -7,17 +7,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from scipy.linalg import cho_factor, cho_solve
 
 from macal.kernels import posterior_variance, rbf
 from macal.metrics import nearest_distance
-from macal.shapes import Covariates, Distances, Variances
-from reproduction.theory.shapes import PerStep, PoolGram
+from macal.shapes import Covariates, Distances, UnitIndices, Variances
+from reproduction.theory.shapes import PerStep, Places, PoolGram
 
-Paths = Float[np.ndarray, "steps n"]
-Places = Float[np.ndarray, "_"]  # on a line
-UnitIndices = Int[np.ndarray, "_"]  # by their place in the pool
 Rule = Callable[[Variances, UnitIndices, int], UnitIndices]
 
 _KNOWN = 1e-12  # share of the prior variance below which a noiseless label can teach nothing but rounding errors
@@ -76,7 +73,7 @@ class VarianceCampaign:
     """
 
     picks: list[UnitIndices]
-    variances: Paths
+    variances: Float[np.ndarray, "steps n"]
 
     @property
     def mean(self) -> PerStep:

@@ -13,9 +13,8 @@ from scipy.spatial.distance import cdist
 from macal import metrics
 from macal.optional import needed
 from macal.shapes import Centres, Covariates, Features
-from reproduction.theory.shapes import PerStep
+from reproduction.theory.shapes import PairSide, PerStep
 
-PairSide = Float[np.ndarray, "k d"]  # one unit of each pair
 METRICS = ("euclidean", "cityblock", "chebyshev", "root")  # "root" is the square root of the Euclidean distance
 
 

@@ -9,7 +9,6 @@ import signal
 import sys
 import threading
 from collections.abc import Callable
-from concurrent.futures import BrokenExecutor
 from types import FrameType
 from typing import Any, NoReturn
 
@@ -29,6 +28,8 @@ def guarded(command: Callable[[], int | None]) -> int:
 
     It is no error if the reader of its output has gone, as ``head`` goes: commands write their files first.
     """
+    from concurrent.futures import BrokenExecutor  # takes milliseconds, in which a signal would not be heeded
+
     status = 0
     try:
         status = command() or 0
