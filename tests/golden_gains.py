@@ -8,7 +8,8 @@ from scipy.spatial.distance import cdist, pdist
 
 import macal
 from macal.acquisition import PoolState
-from macal.acquisition.rolling import expected_errors, rms_distance
+from macal.acquisition.rolling import expected_errors
+from macal.metrics import rms_distance
 
 CLOSE = 1e-9  # relative difference of gains that is rounding
 

@@ -9,6 +9,7 @@ import argparse
 import gzip
 import json
 import sys
+import warnings
 import zlib
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
@@ -21,7 +22,7 @@ from golden_gains import GAINS, Gain, Judge
 from threadpoolctl import threadpool_limits
 
 import macal
-from macal.survey import Conflict
+from macal.survey import Conflict, Doubt
 
 FILE = Path(__file__).parent / "golden" / "plans.json.gz"
 EQUAL, TIE = "equal", "tie"
@@ -424,4 +425,5 @@ def main():
 
 
 if __name__ == "__main__":
+    warnings.simplefilter("ignore", Doubt)
     sys.exit(main())

@@ -14,7 +14,6 @@ from scipy.optimize import minimize
 
 from macal.shapes import Arms, Centres, Covariates, Outcomes
 
-PerArmChance = Float[np.ndarray, "n arms"]
 _STOP = {"maxiter": 1000, "maxls": 50, "gtol": 1e-4, "ftol": 64 * np.finfo(float).eps}
 
 
@@ -56,3 +55,20 @@ def propensity_scores(
     start = np.zeros((d + 1) * (1 if arms == 2 else arms))
     found = minimize(loss, start, jac=True, method="L-BFGS-B", options=_STOP)
     return np.exp(log_chances(found.x, new)).T
+
+
+def standardised(x: Covariates, like: Covariates) -> Covariates:
+    """Covariates less the means of others and over their s.d., 1 for a constant, (n, d)."""
+    spread = like.std(axis=0)
+    return (x - like.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+
+
+def logistic_propensity(x: Covariates, t: Arms, weights: Outcomes | None = None) -> Outcomes:
+    """Probability of treatment by penalised logistic regression on standardised covariates, (n,).
+
+    ``weights`` are the people that each unit stands for, (n,); 1 by default.
+    """
+    if len(np.unique(t)) < 2:
+        return t.astype(np.float64)
+    z = standardised(x, x)
+    return propensity_scores(z, t, z, None if weights is None else weights / weights.mean())[:, 1]

@@ -149,3 +149,13 @@ def covering_radius(x: Covariates, centres: Centres) -> float:
     2.0
     """
     return float(nearest_distance(x, centres).max(initial=0.0))
+
+
+def rms_distance(x: Covariates) -> float:
+    """Root mean squared distance between two different units, from the covariates' variances; 1 where all are equal.
+
+    >>> rms_distance(np.array([[0.0, 0.0], [3.0, 4.0]]))
+    5.0
+    """
+    total = x.var(axis=0, ddof=1).sum()
+    return float(np.sqrt(2 * total)) if total > 0 else 1.0

@@ -37,3 +37,4 @@ UnitIndices = Int[np.ndarray, "_"]  # by their place in the pool
 Hashes = UInt64[np.ndarray, "n"]
 Covariances = Float[np.ndarray, "_ _"]
 Score = Float[np.ndarray, "*shape"]
+PerArmChance = Float[np.ndarray, "n arms"]

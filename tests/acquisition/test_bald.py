@@ -8,7 +8,7 @@ from scipy.stats import norm
 
 import macal
 from macal.acquisition import Belief, PoolState
-from macal.acquisition.bald import logistic_propensity
+from macal.logistic import logistic_propensity
 from macal.posterior import Posterior
 
 NAMES = "mu-bald rho-bald mu-rho-bald tau-bald pi-bald mu-pi-bald sundin uncertainty".split()

@@ -10,7 +10,8 @@ from scipy.spatial.distance import pdist
 
 import macal
 from macal.acquisition import PoolState, plan_batches, rolling
-from macal.acquisition.rolling import Rolling, expected_errors, rms_distance
+from macal.acquisition.rolling import Rolling, expected_errors
+from macal.metrics import rms_distance
 from macal.search.pairs import PairSearches
 from reproduction.theory import examples, pairing
 

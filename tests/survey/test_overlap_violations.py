@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from cases import each, part_and_whole
 
-from macal.acquisition.bald import logistic_propensity
+from macal.logistic import logistic_propensity
 from macal.survey.columns import Columns
 from macal.survey.report import overlap
 from macal.survey.report.overlap_violations import ViolationSearch

@@ -21,13 +21,13 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import log_ndtr
 
-from macal.acquisition.base import Criterion, Planned, PoolState, standardised
+from macal.acquisition.base import Criterion, Planned, PoolState
 from macal.arguments import NotNegative, as_hinted
 from macal.compat import override
-from macal.logistic import propensity_scores
+from macal.logistic import logistic_propensity
 from macal.posterior import Posterior
 from macal.search.scores import Ranked
-from macal.shapes import Arms, Covariates, Outcomes
+from macal.shapes import Arms, Outcomes
 
 _HUGE = float(np.finfo(np.float64).max)
 _TINY = float(np.finfo(np.float64).tiny)
@@ -47,17 +47,6 @@ def _effect(posterior: Posterior) -> Outcomes:
     """Log variance of the effect, (n,)."""
     with np.errstate(invalid="ignore", over="ignore"):
         return _log_variance(posterior.tau_var)
-
-
-def logistic_propensity(x: Covariates, t: Arms, weights: Outcomes | None = None) -> Outcomes:
-    """Probability of treatment by ridge-penalised logistic regression on standardised covariates, (n,).
-
-    ``weights`` are the people that each unit stands for, (n,); 1 by default.
-    """
-    if len(np.unique(t)) < 2:
-        return t.astype(np.float64)
-    z = standardised(x, x)
-    return propensity_scores(z, t, z, None if weights is None else weights / weights.mean())[:, 1]
 
 
 def propensity_of(state: PoolState, criterion: Criterion) -> Outcomes:

@@ -193,9 +193,3 @@ class Planned(Criterion):
     @override
     def select(self, state: PoolState, batch_size: int) -> Indices:
         return next(self.plan(state, [batch_size]), np.empty(0, np.int64))
-
-
-def standardised(x: Covariates, like: Covariates) -> Covariates:
-    """Covariates less the means of others and over their s.d., 1 for a constant, (n, d)."""
-    spread = like.std(axis=0)
-    return (x - like.mean(axis=0)) / np.where(spread > 0, spread, 1.0)

@@ -21,11 +21,12 @@ from typing import ClassVar
 import numpy as np
 from scipy.spatial.distance import pdist
 
-from macal.acquisition.base import MAX_CANDIDATES, Planned, PoolState, standardised
+from macal.acquisition.base import MAX_CANDIDATES, Planned, PoolState
 from macal.acquisition.gaussian import GPPosterior, by_rows
 from macal.arguments import arms_of, as_count
 from macal.compat import override
 from macal.kernels import typical
+from macal.logistic import standardised
 from macal.posterior import Prior
 from macal.search.scores import Scores
 from macal.shapes import Covariates, Indices, Outcomes

@@ -16,6 +16,7 @@ from macal.acquisition.distances import Macal
 from macal.arguments import Count, Positive, as_hinted
 from macal.compat import override
 from macal.kernels import matern32_of, squared_distances
+from macal.metrics import rms_distance
 from macal.search.pairs import PairSearches
 from macal.shapes import Arms, Centres, Covariates, Indices, UnitIndices
 from macal.threads import one_thread
@@ -33,7 +34,7 @@ class Rolling(Criterion):
 
     Attributes:
         rho: prior correlation of the two surfaces, from -1 to 1.
-        lengthscale: of the kernel, in the covariates' unit; by default :func:`rms_distance` of the pool.
+        lengthscale: of the kernel, in the covariates' unit; by default :func:`macal.metrics.rms_distance` of the pool.
         noise: variance of a label's noise, where that of a surface is 1.
         alphas: weights that are tried; of equally good ones the first is taken.
         block: queries that are simulated before a weight is judged.
@@ -76,12 +77,6 @@ class Rolling(Criterion):
         errors = expected_errors(state.x, state.t, state.labelled, added, self.rho, length, self.noise)
         best = next(k for k, error in enumerate(errors) if error <= min(errors) * (1 + _TIE))
         return self.alphas[best], plans[best][0]
-
-
-def rms_distance(x: Covariates) -> float:
-    """Root mean squared distance between two different units, from the covariates' variances; 1 where all are equal."""
-    total = x.var(axis=0, ddof=1).sum()
-    return float(np.sqrt(2 * total)) if total > 0 else 1.0
 
 
 @one_thread()

@@ -15,8 +15,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import stdtrit
 
-from macal.logistic import PerArmChance
-from macal.shapes import Arms, Indices, Mask, Money, Outcomes, PerArm
+from macal.shapes import Arms, Indices, Mask, Money, Outcomes, PerArm, PerArmChance
 from macal.survey import plan_words, words
 from macal.survey.campaign import CampaignState
 from macal.survey.facts import Fact

@@ -20,9 +20,8 @@ import pandas as pd
 
 from macal.acquisition import DEFAULT
 from macal.datasets.encoding import check_spellings
-from macal.logistic import PerArmChance
 from macal.registry import check_known
-from macal.shapes import Arms, Counts, Indices, Money, Outcomes, PerStratum, Rows, Totals
+from macal.shapes import Arms, Counts, Indices, Money, Outcomes, PerArmChance, PerStratum, Rows, Totals
 from macal.survey.conflicts import Conflict
 from macal.survey.inference import (
     crossfit_propensity,

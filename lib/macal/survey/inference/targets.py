@@ -29,9 +29,9 @@ from jaxtyping import Float
 from scipy.special import ndtri, stdtrit
 
 from macal.arguments import Level, Whole, arms_of, as_covariates, as_hinted, hinted
-from macal.logistic import PerArmChance, propensity_scores
+from macal.logistic import propensity_scores
 from macal.registry import check_known
-from macal.shapes import Arms, Covariates, Indices, Mask, Outcomes, Pair, Proxies, Rows
+from macal.shapes import Arms, Covariates, Indices, Mask, Outcomes, Pair, PerArmChance, Proxies, Rows
 from macal.survey.inference.ridge import Ridge
 from macal.survey.inference.weighted import (
     MIN_ANSWERS,

@@ -15,8 +15,8 @@ import numpy as np
 from jaxtyping import Float
 
 from macal.arguments import Whole, arms_of, as_arms, as_covariates, as_outcomes, hinted
-from macal.logistic import PerArmChance, propensity_scores
-from macal.shapes import Arms, Covariates, Indices, Outcomes, Proxies
+from macal.logistic import propensity_scores
+from macal.shapes import Arms, Covariates, Indices, Outcomes, PerArmChance, Proxies
 from macal.survey.facts import count_phrase
 from macal.survey.inference.ridge import Ridge
 

@@ -20,10 +20,9 @@ from jaxtyping import Int
 from pandas.api.types import is_numeric_dtype
 from scipy.special import chdtri, expit, logit
 
-from macal.acquisition.bald import logistic_propensity
-from macal.acquisition.rolling import rms_distance
 from macal.datasets.encoding import categories, numbers, standardised
-from macal.metrics import nearest_distance
+from macal.logistic import logistic_propensity
+from macal.metrics import nearest_distance, rms_distance
 from macal.search.rows import profiles
 from macal.shapes import Arms, Centres, Covariates, Distances, Indices, Outcomes, Rows
 from macal.survey import plan_words
