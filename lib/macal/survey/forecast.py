@@ -220,7 +220,7 @@ def budget_for(
     rows, price = _counted(people, policy, units), units.people.cost[strata_of(units.people, policy, units.others) >= 0]
     if not price.size:
         raise ValueError("no one is left to survey; exclude fewer")
-    step, top = float(price.min()), int(np.ceil((price.sum() + np.ptp(price)) / price.min()))
+    step, top = float(price.min()), int(np.ceil(price.sum() / price.min()))
 
     def chances(steps: int) -> Outcomes:
         return design_of(replace(policy, budget=steps * step), units).inclusion_of(rows)
