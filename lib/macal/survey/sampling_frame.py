@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from macal.arguments import Positive
+from macal.arguments import MAX_FINITE, MIN_POSITIVE, Positive
 from macal.datasets import from_table
 from macal.datasets.encoding import Scaling, check_spellings, encoded, numbers, with_excess
 from macal.datasets.table import arm_names, check_gaps, check_index
@@ -34,7 +34,6 @@ from macal.survey.tables.roles import KINDS, ColumnHints, Roles, prepared, read_
 from macal.survey.tables.sample import FirstPhase, Sample
 from macal.survey.tables.summary import NUMBERS, Summary
 
-MIN_POSITIVE, MAX_FINITE = 1e-100, 1e100  # of costs and probabilities: products neither vanish nor overflow
 PLAN = ("round", "cost", "response", "reserve", "reserve_weight", "weight")  # its columns
 CLUSTER_RULES = ("whole", "one")
 _TABLE = "the table"
@@ -584,9 +583,10 @@ def _numbers(table: pd.DataFrame, given: str | float | int, what: str) -> Money:
     values = pd.to_numeric(column, errors="coerce").to_numpy(np.float64, na_value=np.nan).copy()
     wrong = np.flatnonzero(~((values >= MIN_POSITIVE) & (values <= MAX_FINITE)))
     if wrong.size:
+        more = f" and {wrong.size - 1:,} more such" * (wrong.size > 1)
         raise ValueError(
             f"{where} must hold numbers above 0 ({MIN_POSITIVE:g} to {MAX_FINITE:g}), got {column.iloc[wrong[0]]} for"
-            f" {table.index[wrong[0]]} and {wrong.size - 1} more such; correct them, or drop those people from the"
+            f" {table.index[wrong[0]]}{more}; correct them, or drop those people from the"
             f" table{_FREE * (what == 'cost' and bool((values == 0).any()))}"
         )
     return values
