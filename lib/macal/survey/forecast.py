@@ -30,6 +30,7 @@ from macal.survey.sampling_design import (
     SamplingUnits,
     eligible,
     groups_of,
+    ineligible,
     propensities,
     sampling_units,
     strata_of,
@@ -398,7 +399,7 @@ def _too_unequal(campaign: CampaignState) -> list[Fact]:
     if stood := list(campaign.reserves_used):
         instead = plan.dropna(subset="reserve").set_index("reserve")["reserve_weight"]
         weight[people.positions(stood, "the plan")] = instead.loc[stood].to_numpy()
-    weight[np.setdiff1d(np.arange(len(people)), eligible(people, policy))] = 0.0
+    weight[ineligible(people, policy)] = 0.0
     # weight of an answer: weight h / e over its response probability
     weight *= size_measure(policy.target, e, t) / people.modelled_response
     arms = len(people.arms)

@@ -177,7 +177,7 @@ def ineligible(people: SamplingFrame, policy: Policy) -> Indices:
 
 def eligible(people: SamplingFrame, policy: Policy) -> Indices:
     """Return all other units, (k,): eligible ones and those with an outcome."""
-    return np.setdiff1d(np.arange(len(people)), ineligible(people, policy))
+    return np.delete(np.arange(len(people)), ineligible(people, policy))
 
 
 def sampling_units(people: SamplingFrame, policy: Policy, ranked: GreedyPlan | None = None) -> SamplingUnits:

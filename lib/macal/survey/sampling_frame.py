@@ -605,7 +605,7 @@ def _check_marked(
     problem: Problem, excluded: Indices, included: Rows, names: pd.Index, columns: Columns, arms: Sequence[Any]
 ) -> None:
     """Refuse people both mandatory and excluded, and arms without people: ValueError with them."""
-    free = np.setdiff1d(np.arange(len(names)), problem.start)
+    free = np.delete(np.arange(len(names)), problem.start)
     if both := names[np.intersect1d(np.intersect1d(excluded, included), free)].tolist():
         who = f"{', '.join(map(str, both[:_NAMED]))}{f' and {len(both) - _NAMED:,} more' * (len(both) > _NAMED)}"
         raise ValueError(
