@@ -25,6 +25,10 @@ def _of_each(numbers: Mapping[Any, float]) -> str:
     return " and ".join(f"{number:.3g} of {which}" for which, number in numbers.items())
 
 
+def _arms(arms: Sequence[Any]) -> str:
+    return f"arm{'s' * (len(arms) > 1)} {' and '.join(map(str, arms))}"
+
+
 # ---------------------------------------------------------------- missing intervals
 
 
@@ -55,16 +59,16 @@ def groups_too_small(groups: Sequence[str], least: int) -> str:
 def too_many_covariates(arms: Sequence[Any], covariates: int) -> str:
     """Arms with too few people and answers for the number of covariates."""
     return (
-        f"No interval: {' and '.join(map(str, arms))} has too few people and answers for {covariates} covariates. Name"
-        " fewer (--covariates), survey more people, or give the known treatment probability (--propensity)."
+        f"No interval: too few people and answers in {_arms(arms)} for {covariates} covariate columns. Name fewer"
+        " (--covariates), survey more people, or give the known treatment probability (--propensity)."
     )
 
 
 def unfit_chances(arm: Any, total: float) -> str:
     """Inverse propensity weights of an arm miss the population total: they add up to a share ``total``."""
     return (
-        f"No interval: the inverse propensity weights of {arm} add up to {total:.0%} of the population, so propensity"
-        " scores are wrong, or overlap fails. --target overlap estimates the effect where arms overlap."
+        f"No interval: the inverse propensity weights of arm {arm} add up to {total:.0%} of the population, so"
+        " propensity scores are wrong, or overlap fails. --target overlap estimates the effect where arms overlap."
     )
 
 
@@ -72,7 +76,7 @@ def curved_confounding(arms: Sequence[Any]) -> str:
     """Both models lack squares or products of covariates that both need."""
     return (
         "No interval: squares or products of covariates predict both the treatment and the outcomes of"
-        f" {' and '.join(map(str, arms))}, and neither model has them. Add them as columns and estimate again."
+        f" {_arms(arms)}, and neither model has them. Add them as columns and estimate again."
     )
 
 
