@@ -4,8 +4,8 @@ Quotas define strata; a mandatory unit is a stratum by itself. A label of unit i
 size_i^2 / (pi_i r_i) to the variance, so pi_i is proportional to size_i / sqrt(r_i cost_i) if everyone surveyed is
 paid, and to size_i / (r_i sqrt(cost_i)) if only answers are (Cochran 1977, 5.5). n labels of a stratum leave
 (sum s_i) (sum s_i price_i) / n, and go one by one to the stratum with the largest fall per cost
-(:mod:`macal.survey.stratum_counts`). Money is held back so that the budget suffices for every sample,
-unless it pays for everyone.
+(:mod:`macal.survey.stratum_counts`). Money is held back so that the budget suffices for every sample, unless
+it pays for everyone.
 
 Reserves: n + r units of a stratum are drawn in random order, and the first n surveyed; if a are surveyed in the end,
 each had probability q a / (n + r), q being its probability of being drawn. Clusters: whole ones are sampling units with
