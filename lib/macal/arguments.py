@@ -22,6 +22,7 @@ NotNegative = Annotated[float | int, "a finite number of at least 0", lambda val
 Share = Annotated[float | int, "a share above 0 and at most 1", lambda value: 0 < value <= 1]
 Whole = Annotated[int, "a whole number of at least 0", lambda value: value >= 0]
 Count = Annotated[int, "a whole number of at least 1", lambda value: value >= 1]
+MIN_POSITIVE, MAX_FINITE = 1e-100, 1e100  # of costs and probabilities: products neither vanish nor overflow
 _EXACT = 2**53  # integers beyond it are not all floats
 _WORDS = {str: "text", int: "a whole number", float: "a finite number", bool: "true or false", NoneType: "None"}
 _WORDS |= {Hashable: "one name"}

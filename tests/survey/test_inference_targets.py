@@ -385,11 +385,13 @@ OTHER = np.arange(800) < 20
     ("change", "named"),
     [
         ({"inclusion_probability": np.zeros(800)}, "inclusion_probability"),
+        ({"inclusion_probability": np.full(800, 1e-320)}, "inclusion_probability"),
         ({"asked": np.ones(3, bool)}, "asked"),
         ({"known_outcome": np.ones(3, bool)}, "known_outcome"),
         ({"known_outcome": OTHER, "y": np.where(OTHER, np.nan, 0.0)}, "known_outcome"),
         ({"known_outcome": OTHER, "y": np.zeros(800), "inclusion_probability": np.full(800, 0.5)}, "known_outcome"),
         ({"propensity": np.ones(800)}, "propensity"),
+        ({"propensity": np.full(800, 1e-320)}, "propensity"),
         ({"clusters": np.arange(5)}, "clusters"),
         ({"clusters": np.arange(800), "strata": np.arange(800) % 2}, "clusters"),
         ({"clusters": np.arange(800) % 4}, "arm 0 .*4 clusters"),

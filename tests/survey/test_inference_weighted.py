@@ -94,7 +94,7 @@ def test_chances_that_cannot_be(arguments, said):
         inclusion_probabilities(*arguments)
 
 
-@pytest.mark.parametrize("chances", [[0.0, 1.0], [0.3, 0.3], [1.5, 0.5]])
+@pytest.mark.parametrize("chances", [[0.0, 1.0], [1e-320, 1.0], [0.3, 0.3], [1.5, 0.5]])
 def test_draws_that_cannot_be(chances):
     with pytest.raises(ValueError, match="above 0|whole number"):
         draw_sample(np.array(chances), np.random.default_rng(0))

@@ -121,6 +121,7 @@ def test_more_money_gives_nobody_a_smaller_chance_and_little_is_left(seeds):
             kept = pd.Series(cost).groupby(chosen.strata).agg(np.ptp).max()
             assert len(plan) == n or budget - chosen.chances @ cost < kept + cost.max()
             before = chosen.chances
+        assert len(make(people, budget=cost.sum(), cost="fee", criterion=None, quotas=quotas)[1]) == n
 
 
 def test_a_few_dear_people_are_named_with_what_they_take_and_the_free_can_be_asked():

@@ -85,7 +85,8 @@ function inclusion(worth, size) {
 
 /** Chance of each of some people, of these worths and costs, such that no draw exceeds the budget. */
 function lottery(worth, cost, budget) {
-  const top = budget - (most(cost) - least(cost)); // a draw may be dearer than its mean by less than that
+  const paysAll = sum(cost) <= budget * (1 + EXACT),
+    top = budget - (paysAll ? 0 : most(cost) - least(cost)); // a draw may be dearer than its mean by less than that
   const bears = (size) => sum(inclusion(worth, size).map((p, k) => p * cost[k])) <= top + EXACT * (1 + top);
   let [few, many] = [0, cost.length + 1];
   while (many - few > 1) {

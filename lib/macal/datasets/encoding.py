@@ -44,7 +44,7 @@ _DATE = re.compile(
     r"|\d{1,2}:\d{2}(:\d{2})?.*"
 )
 
-
+_DIGIT = re.compile(r"\d")
 _TELEPHONE = re.compile(r"\+\d[\d ()/-]{6,}")
 
 
@@ -140,7 +140,7 @@ def is_like_number_or_date(text: str) -> bool:
     >>> [is_like_number_or_date(text) for text in ("€ 2.500", "3 May 2020", "18-30", "+49 151 234 567")]
     [True, True, False, False]
     """
-    if not any(c.isdigit() for c in text) or _TELEPHONE.fullmatch(text):
+    if not _DIGIT.search(text) or _TELEPHONE.fullmatch(text):
         return False
     return any(pattern.fullmatch(text) for pattern in (_NUMBER, _DATE))
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from pandas.api.types import is_scalar
+from pandas.api.types import infer_dtype, is_scalar
 
 from macal.arguments import short
 from macal.datasets.table import same
@@ -44,7 +44,7 @@ def _check_cells(table: pd.DataFrame, used: Collection[Any]) -> None:
     """Refuse columns with lists, other compound values, or complex numbers: ValueError."""
     for name in dict.fromkeys(used):
         column = table[name] if name in table else pd.Series()
-        if column.ndim > 1 or column.dtype.kind not in "Oc":
+        if column.ndim > 1 or column.dtype.kind not in "Oc" or infer_dtype(column) == "string":
             continue
         for value in column:
             if isinstance(value, (complex, np.complexfloating)) or not (is_scalar(value) or isinstance(value, tuple)):
@@ -205,7 +205,7 @@ class CampaignState:
     @cached_property
     def eligible(self) -> Indices:
         """All other units, those with an outcome too, (k,)."""
-        return np.setdiff1d(np.arange(len(self.people)), self.ineligible)
+        return np.delete(np.arange(len(self.people)), self.ineligible)
 
     @property
     def is_sample(self) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from macal.arguments import Positive
+from macal.arguments import MAX_FINITE, MIN_POSITIVE, Positive
 from macal.datasets.encoding import check_spellings, numbers
 from macal.datasets.table import arm_names, check_gaps
 from macal.problem import Problem
@@ -17,7 +17,6 @@ from macal.survey.options import names, number_or_column, option, pair
 from macal.survey.tables.roles import KINDS, ColumnHints
 from macal.survey.tables.summary import NUMBERS, Summary
 
-MIN_POSITIVE, MAX_FINITE = 1e-100, 1e100  # of costs and probabilities: products neither vanish nor overflow
 PLAN = ("round", "cost", "response", "reserve", "reserve_weight", "weight")  # its columns
 CLUSTER_RULES = ("whole", "one")
 _TABLE = "the table"
@@ -239,9 +238,10 @@ def positive_numbers(table: pd.DataFrame, given: str | float | int, what: str) -
     values = pd.to_numeric(column, errors="coerce").to_numpy(np.float64, na_value=np.nan).copy()
     wrong = np.flatnonzero(~((values >= MIN_POSITIVE) & (values <= MAX_FINITE)))
     if wrong.size:
+        more = f" and {wrong.size - 1:,} more such" * (wrong.size > 1)
         raise ValueError(
             f"{where} must hold numbers above 0 ({MIN_POSITIVE:g} to {MAX_FINITE:g}), got {column.iloc[wrong[0]]} for"
-            f" {table.index[wrong[0]]} and {wrong.size - 1} more such; correct them, or drop those people from the"
+            f" {table.index[wrong[0]]}{more}; correct them, or drop those people from the"
             f" table{_FREE * (what == 'cost' and bool((values == 0).any()))}"
         )
     return values
@@ -260,7 +260,7 @@ def check_marks(
     problem: Problem, excluded: Indices, included: Rows, names: pd.Index, columns: Columns, arms: Sequence[Any]
 ) -> None:
     """Refuse people both mandatory and excluded, and arms without people: ValueError with them."""
-    free = np.setdiff1d(np.arange(len(names)), problem.start)
+    free = np.delete(np.arange(len(names)), problem.start)
     if both := names[np.intersect1d(np.intersect1d(excluded, included), free)].tolist():
         who = f"{', '.join(map(str, both[:_NAMED]))}{f' and {len(both) - _NAMED:,} more' * (len(both) > _NAMED)}"
         raise ValueError(

@@ -407,7 +407,7 @@ def _outcome(options: argparse.Namespace, planner: Planner, columns: Sequence[st
     found = [column for column in before if column in columns] or own or new
     if not found and (taken := [column for column in columns if column != people.index.name]):
         raise ValueError(
-            f"{options.answers} has no new column: {', '.join(map(repr, taken))} are in the plan or the table; if one"
+            f"{options.answers} has no new column: the plan or the table has {', '.join(map(repr, taken))}, too; if one"
             " holds the answers, name it (--outcome) or rename it"
         )
     if found is new and len(new) != 1:

@@ -216,7 +216,7 @@ def budget_for(
     rows, price = _counted(units), units.people.cost[strata_of(units.people, policy, units.others) >= 0]
     if not price.size:
         raise ValueError("no one is left to survey; exclude fewer")
-    step, top = float(price.min()), int(np.ceil((price.sum() + np.ptp(price)) / price.min()))
+    step, top = float(price.min()), int(np.ceil(price.sum() / price.min()))
 
     def chances(steps: int) -> Outcomes:
         return design_of(replace(policy, budget=steps * step), units).inclusion_of(rows)
@@ -252,7 +252,7 @@ def _check(whose: str, crowd: _TargetPopulation, chances: Outcomes, wanted: floa
 
 def _counted(units: SamplingUnits) -> Indices:
     """Return units in the average that are, or represent, a sampling unit, (k,)."""
-    rows = np.setdiff1d(np.arange(len(units.people)), units.people.excluded)
+    rows = np.delete(np.arange(len(units.people)), units.people.excluded)
     return rows[units.representative[rows] >= 0]
 
 

@@ -58,7 +58,7 @@ def _drawn(campaign: CampaignState) -> list[Fact]:
     if campaign.columns.cluster is None:
         return []
     mine, chances = people.positions(plan.index, "the plan"), 1 / plan["weight"]
-    free = np.setdiff1d(campaign.eligible, people.problem.start)
+    free = np.setdiff1d(campaign.eligible, people.problem.start, assume_unique=True)
     (drawn, alone), (every, single) = (_count_clusters(people.clusters[units]) for units in (mine, free))
     arms = pd.Series(people.problem.pool.t).groupby(people.clusters).nunique().drop(-1, errors="ignore")
     of_one = bool(single + every < len(free) and arms.max() == 1)
@@ -109,7 +109,7 @@ def _refusing(campaign: CampaignState) -> list[Fact]:
 def _no_reserves(campaign: CampaignState) -> list[Fact]:
     """Return why there are no reserves, although some may not answer."""
     people, policy, plan = campaign.people, campaign.policy, campaign.planned
-    free = np.setdiff1d(campaign.eligible, people.problem.start)
+    free = np.setdiff1d(campaign.eligible, people.problem.start, assume_unique=True)
     if "reserve" not in plan or plan["reserve"].notna().any() or (people.response[free] == 1).all():
         return []
     if campaign.columns.cluster is not None and policy.cluster_rule == "whole":
@@ -246,5 +246,5 @@ def _others(campaign: CampaignState) -> tuple[Rows, np.ndarray]:
     mine = np.concatenate(
         [people.positions(pd.unique(pd.Series(gone, dtype=object)), "the plan"), people.problem.start]
     )
-    units = np.setdiff1d(np.arange(len(people)), np.concatenate([mine, people.excluded]))
+    units = np.delete(np.arange(len(people)), np.concatenate([mine, people.excluded]))
     return units, people.of_clusters(bought, people.cost)[units]

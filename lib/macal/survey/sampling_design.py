@@ -4,7 +4,8 @@ Quotas define strata; a mandatory unit is a stratum by itself. A label of unit i
 size_i^2 / (pi_i r_i) to the variance, so pi_i is proportional to size_i / sqrt(r_i cost_i) if everyone surveyed is
 paid, and to size_i / (r_i sqrt(cost_i)) if only answers are (Cochran 1977, 5.5). n labels of a stratum leave
 (sum s_i) (sum s_i price_i) / n, and go one by one to the stratum with the largest fall per cost
-(:mod:`macal.survey.stratum_counts`). Money is held back so that the budget suffices for every sample.
+(:mod:`macal.survey.stratum_counts`). Money is held back so that the budget suffices for every sample, unless
+it pays for everyone.
 
 Reserves: n + r units of a stratum are drawn in random order, and the first n surveyed; if a are surveyed in the end,
 each had probability q a / (n + r), q being its probability of being drawn. Clusters: whole ones are sampling units with
@@ -125,10 +126,11 @@ def sampling_design(
         units.size_measure,
         strata_of(units.people, policy, units.others),
     )
-    own, range_ = strata >= 0, pd.Series(people.cost).groupby(strata)
-    kept = float((range_.max() - range_.min()).drop(-1, errors="ignore").max()) if own.any() else 0.0
+    own = strata >= 0
     if not own.any() or policy.budget < people.cost[own].min():
         return SamplingDesign(np.zeros(len(people)), strata, np.zeros(0, np.int64), units)
+    pays_all = people.cost[own].sum() <= policy.budget * (1 + 1e-9)
+    kept = 0.0 if pays_all else float(pd.Series(people.cost[own]).groupby(strata[own]).agg(np.ptp).max())
     if policy.budget <= kept:
         raise ValueError(_too_small(people, policy, strata))
     try:

@@ -35,7 +35,7 @@ def start_campaign(campaign: CampaignState, table: Any) -> CampaignState:
     if not len(new.planned):
         people, none = new.people, np.empty(0, np.int64)
         clusters = people.cluster_ids(new.policy.cluster_rule, people.problem.start, none)
-        free = np.setdiff1d(np.arange(len(people)), np.concatenate([people.problem.start, people.excluded]))
+        free = np.delete(np.arange(len(people)), np.concatenate([people.problem.start, people.excluded]))
         cheapest = people.of_clusters(clusters, people.cost)[free].min(initial=np.inf)
         what = "whole cluster" if (clusters >= 0).any() else "person"
         limits = {"budget": new.policy.budget, "round": new.policy.batch_cost}

@@ -59,9 +59,8 @@ def groups_too_small(groups: Sequence[str], least: int) -> str:
 def too_many_covariates(arms: Sequence[Any], covariates: int) -> str:
     """Arms with too few people and answers for the number of covariates."""
     return (
-        f"No interval: {_arms(arms)} {'has' if len(arms) == 1 else 'have'} too few people and answers for"
-        f" {covariates} covariates. Name fewer (--covariates), survey more people, or give the known treatment"
-        " probability (--propensity)."
+        f"No interval: too few people and answers in {_arms(arms)} for {covariates} covariate columns. Name fewer"
+        " (--covariates), survey more people, or give the known treatment probability (--propensity)."
     )
 
 

@@ -7,7 +7,7 @@ uniform sample. The draw is systematic in random order (Hartley and Rao 1962): e
 
 import numpy as np
 
-from macal.arguments import Count, Share, hinted
+from macal.arguments import MIN_POSITIVE, Count, Share, hinted
 from macal.shapes import Indices, Outcomes
 
 
@@ -79,8 +79,8 @@ def as_chances(chances: Outcomes) -> int:
     Raises:
         ValueError: probabilities outside (0, 1], or with a sum that is not a whole number.
     """
-    if not ((chances > 0) & (chances <= 1 + 1e-9)).all():
-        raise ValueError(f"chances must be above 0 and at most 1, got {chances.min():g} to {chances.max():g}")
+    if not ((chances >= MIN_POSITIVE) & (chances <= 1 + 1e-9)).all():
+        raise ValueError(f"chances must be above 0 ({MIN_POSITIVE:g} to 1), got {chances.min():g} to {chances.max():g}")
     size = round(chances.sum())
     if abs(chances.sum() - size) > 1e-6:
         raise ValueError(f"chances must add up to a whole number of labels, got {chances.sum():g}")

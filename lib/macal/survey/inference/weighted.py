@@ -14,7 +14,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from jaxtyping import Float
 
-from macal.arguments import Whole, arms_of, as_arms, as_covariates, as_outcomes, hinted
+from macal.arguments import MIN_POSITIVE, Whole, arms_of, as_arms, as_covariates, as_outcomes, hinted
 from macal.logistic import propensity_scores
 from macal.shapes import Arms, Covariates, Indices, Outcomes, PerArmChance, Proxies
 from macal.survey.facts import count_phrase
@@ -183,10 +183,10 @@ def checked(
     """
     x, t = as_covariates(x).astype(np.float64), as_arms(t, len(x), multi_arm=True)
     y, chances = as_outcomes(y, len(x), missing=True), as_outcomes(chances, len(x), "inclusion_probability")
-    if not ((chances > 0) & (chances <= 1 + 1e-9)).all():
+    if not ((chances >= MIN_POSITIVE) & (chances <= 1 + 1e-9)).all():
         raise ValueError(
-            f"inclusion_probability must be above 0 and at most 1, got {chances.min():g} to {chances.max():g};"
-            " leave out ineligible units: the effect is then that of the others"
+            f"inclusion_probability must be above 0 ({MIN_POSITIVE:g} to 1), got {chances.min():g} to {chances.max():g}"
+            "; leave out ineligible units: the effect is then that of the others"
         )
     weights = np.ones(len(x)) if weights is None else as_outcomes(weights, len(x), "weights")
     return x, t, y, chances, weights, np.zeros(len(x), np.int64) if strata is None else strata
@@ -203,8 +203,8 @@ def as_propensity(given: Outcomes | PerArmChance, t: Arms) -> Outcomes | PerArmC
         raise ValueError(
             f"propensity must be a probability of treatment, or of each arm, for each unit, got shape {e.shape}"
         )
-    if not ((e > 0) & (e < 1)).all():
-        raise ValueError(f"propensity must lie between 0 and 1, got {e.min():g} to {e.max():g}")
+    if not ((e >= MIN_POSITIVE) & (e < 1)).all():
+        raise ValueError(f"propensity must lie between 0 and 1 (from {MIN_POSITIVE:g}), got {e.min():g} to {e.max():g}")
     return e
 
 
