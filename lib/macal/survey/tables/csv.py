@@ -70,7 +70,8 @@ def _is_filler(part: pd.DataFrame, head: pd.Series) -> np.ndarray:
 def _words(column: pd.Series) -> list[str]:
     """Return which of None and NA are values: None among few other words, NA among codes of two capitals."""
     for cells in (column.head(_N_CELLS_SAMPLED), column):
-        others = [text for text in cells.dropna().unique() if text not in (*WORDS, column.name)]
+        given = dict.fromkeys(text for text in cells.tolist() if isinstance(text, str))
+        others = [text for text in given if text not in (*WORDS, column.name)]
         is_word = 0 < len(others) <= FEW_VALUES and not any(map(_is_no_word, others))
         found = {"None": is_word, "NA": bool(others) and all(re.fullmatch("[A-Z]{2}", text) for text in others)}
         if others and not any(found.values()):
@@ -84,7 +85,8 @@ def _is_no_word(text: str) -> bool:
 
 def _without_words(part: pd.DataFrame, words: Mapping[str, Sequence[str]]) -> pd.DataFrame:
     """Return a part with None and NA as gaps unless they are values."""
-    return pd.DataFrame({c: part[c].mask(part[c].isin(set(WORDS).difference(words[c]))) for c in words})
+    gaps = {c: part[c].isin(set(WORDS).difference(words[c])) for c in words}
+    return pd.DataFrame({c: part[c].mask(gap) if gap.any() else part[c] for c, gap in gaps.items()})
 
 
 def _more_heads(names: Sequence[str], lines: Sequence[Sequence[str]]) -> int:

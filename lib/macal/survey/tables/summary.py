@@ -3,6 +3,7 @@
 Texts count as what they write: numbers, or numbers and dates in one unambiguous format; otherwise the caller is asked.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -19,7 +20,8 @@ from macal.survey.tables.text_formats import GROUPED, TEXT_FORMATS, is_no_date, 
 NUMBERS = {"integer", "number"}
 _N_VALUES_SAMPLED = 100  # values of a part that are checked first
 _DAY = r"\d{4}-\d{2}-\d{2}"
-_DIGITS, _LED = r"\+?\d+", r"0\d+|\d{19,}|\+\d{7,}"  # digits, and those that are not numbers
+_DIGITS = re.compile(r"\+?\d+", re.ASCII)
+_LED = re.compile(r"0\d+|\d{19,}|\+\d{7,}", re.ASCII)  # digits that are no number
 DECIMAL_FORMATS = ("decimal-comma", "thousands-comma")  # formats that differ in the meaning of comma and dot
 _ANY = dict.fromkeys(TEXT_FORMATS, (np.inf, -np.inf))
 WORDS = ("None", "NA")  # marks of gaps that can be values
@@ -203,11 +205,11 @@ def _of_texts(given: pd.Series, rows: int, gaps: int, missing: list[None]) -> Su
         return Summary(rows, gaps, "truth", values=_limited([*map(str, texts), *missing]), canonical=False)
     if not all(isinstance(text, str) for text in texts):
         return Summary(rows, gaps, "text", values=values, spaced=True, canonical=False)
-    texts = pd.Series(texts, dtype="str")
+    every, texts = texts, pd.Series(texts, dtype="str")
     found, ways = _numbers(texts), ways_of(texts)
-    digits, led = bool(texts.str.fullmatch(_DIGITS).all()), bool(texts.str.fullmatch(_LED).any())
+    digits, led = all(map(_DIGITS.fullmatch, every)), any(map(_LED.fullmatch, every))
     if found is not None:
-        canonical = bool(texts.str.fullmatch(CANONICAL).all())
+        canonical = all(map(re.compile(CANONICAL).fullmatch, every))
         bounds, family = (float(found.min()), float(found.max())), "integer" if _is_whole(found) else "number"
         return Summary(rows, gaps, family, *bounds, values, False, canonical, digits, led, ways, like=rows - gaps)
     spaced, is_date = bool(texts.str.contains(r"\s").any()), _is_date(texts)
@@ -257,7 +259,7 @@ def _is_date(texts: pd.Series) -> bool:
 
 def _numbers(texts: pd.Series) -> np.ndarray | None:
     """Return texts as numbers, to the last bit; None if one is not a number."""
-    for part in (texts.head(_N_VALUES_SAMPLED), texts):
+    for part in (texts.head(_N_VALUES_SAMPLED), texts)[len(texts) <= _N_VALUES_SAMPLED :]:
         if pd.to_numeric(part, errors="coerce").isna().any():
             return None
     try:

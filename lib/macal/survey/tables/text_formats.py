@@ -99,10 +99,9 @@ def ways_of(texts: pd.Series) -> dict[str, tuple[float, float]]:
     >>> list(ways_of(pd.Series(["1,000", "2,5"]))), list(ways_of(pd.Series(["1,000", "250"])))
     (['decimal-comma'], ['decimal-comma', 'thousands-comma'])
     """
-    found = {}
+    found, every = {}, texts.tolist()
     for name, way in TEXT_FORMATS.items():
-        fits = re.compile(way.pattern).fullmatch
-        if not all(fits(text) for text in texts):
+        if not all(map(re.compile(way.pattern).fullmatch, every)):
             continue
         try:
             numbers = way.read(texts)
