@@ -61,6 +61,13 @@ def pytest_collection_modifyitems(items):
 
 
 @pytest.fixture
+def here(tmp_path, monkeypatch):
+    """An empty folder, in which the test works."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
 def unchecked(monkeypatch):
     """Check no types: values of wrong ones reach the library, and thousands of small calls take a third less time."""
     monkeypatch.setattr(config, "jaxtyping_disable", True)

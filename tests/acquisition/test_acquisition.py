@@ -21,20 +21,6 @@ each_criterion = each("name", [name for name in names() if not CRITERIA[name].fa
 
 class TestCampaigns:
     @each_criterion
-    @each("batch_size", [1, 7, 40])
-    @each("start", [[], [0], [3, 8, 1]])
-    def test_batches_are_new_distinct_and_of_the_right_size(self, name, batch_size, start):
-        x, t = pool(0)
-        if batch_size < get(name).min_batch_size:
-            with pytest.raises(ValueError, match="batch_size .*'qhte'"):
-                plan_batches(get(name), x, t, start, n_queries=50, batch_size=batch_size)
-            return
-        batches = plan_batches(get(name), x, t, start, n_queries=50, batch_size=batch_size)
-        assert sorted(np.concatenate([start, *batches]).tolist()) == list(range(23))
-        assert {b.size for b in batches[:-1]} <= {batch_size} and 0 < batches[-1].size <= batch_size
-        assert all(b.dtype.kind == "i" for b in batches)
-
-    @each_criterion
     def test_a_short_plan_begins_a_long_one(self, name):
         x, t = pool(3)
         short, long = plan_batches(get(name), x, t, [0], 2, 4), plan_batches(get(name), x, t, [0], 5, 4)
@@ -46,13 +32,6 @@ def test_the_default_is_one_that_needs_no_model():
     default = [batch.tolist() for batch in macal.plan(x, t, [0], 3, 5)]
     assert default == [batch.tolist() for batch in plan_batches(get(acquisition.DEFAULT), x, t, [0], 3, 5)]
     assert not get(acquisition.DEFAULT).is_adaptive
-
-
-def test_macal_on_a_pool_worked_out_by_hand():
-    # start at 0 in both arms; (treated 10, control 9) scores 10 + 9 - 2.5, (treated 4, control 4) scores 8
-    x, t = np.array([[0.0], [0], [10], [9], [4], [4], [-3]]), np.array([1, 0, 1, 0, 1, 0, 0])
-    found = macal.plan(x, t, [0, 1], n_queries=3, batch_size=2, criterion="macal")
-    assert [batch.tolist() for batch in found] == [[2, 3], [4, 5], [6]]
 
 
 @pytest.mark.parametrize("form", [torch.as_tensor, pd.DataFrame, np.ndarray.tolist])
@@ -68,14 +47,11 @@ X, T = pool(9)
     "arguments, named",
     [
         ({"x": X[:, 0]}, "x must"),
-        ({"x": np.where(X > 1, np.nan, X)}, "x must be finite"),
-        ({"x": X.astype(str)}, "x must be numeric"),
-        ({"t": T[:-1]}, "t must .*23"),
         ({"t": T * 2}, "t must be binary"),
         ({"t": np.ones(23), "criterion": "macal"}, "two arms"),
         ({"labelled": [23]}, "labelled .*23"),
-        ({"labelled": [1, 1]}, "labelled"),
         ({"batch_size": 0}, "batch_size"),
+        ({"criterion": "macal", "batch_size": 1}, "batch_size .*'qhte'"),
         ({"n_queries": 0}, "n_queries"),
         ({"criterion": "macal", "alpha": -1.0}, "alpha .*-1.0"),
         ({"criterion": "macal", "alpha": np.nan}, "alpha .*nan"),

@@ -9,7 +9,6 @@ from golden_gains import GAINS, Judge
 
 import macal
 from macal.acquisition import CRITERIA, Belief, Criterion, PoolState, Restriction
-from macal.acquisition.base import Planned
 from macal.posterior import Posterior, Prior
 
 NAMES = macal.names()
@@ -79,15 +78,6 @@ def test_utilities_are_the_gains_of_the_picks(name, seed):
             value = judge.gain(done, heads).value
             assert scores[k : k + step] == pytest.approx([value] * len(heads), rel=1e-7)
             done += heads.tolist()
-
-
-@each_criterion
-def test_utilities_of_whole_batches_are_refused_by_name(name):
-    rule = CRITERIA[name].factory
-    if issubclass(rule, Planned) or rule.needs:
-        return
-    with pytest.raises(ValueError, match=rule.__name__):
-        macal.plan(X, T, [0, 1], 2, 4, name, return_utilities=True)
 
 
 def test_utilities_of_a_draw_by_scores_are_the_log_scores_with_their_noise():

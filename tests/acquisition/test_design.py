@@ -138,20 +138,6 @@ def test_picks_of_abc3_under_the_arms_that_were_given(name):
     assert _Golden(name=name).select(state, len(picks)).tolist() == picks.tolist()
 
 
-def test_the_prior_of_a_fit_reproduces_its_posterior():
-    problem = macal.load("ihdp", 0)
-    units = problem.pool[np.arange(60)]
-    (fitted,) = macal.models.get("exact-gp", optimiser="lbfgs").fit([macal.models.Task(units)])
-    x, t = units.x.astype(float), units.t
-    new = problem.test.x.astype(float)
-    for arm in (0, 1):
-        own = x[t == arm]
-        gram = fitted.prior.covariance(own, arm, own, arm) + fitted.prior.noise[arm] * np.eye(len(own))
-        cross = fitted.prior.covariance(own, arm, new, arm)
-        left = fitted.prior.variance[arm] - np.einsum("mn,mn->n", cross, np.linalg.solve(gram, cross))
-        assert left == pytest.approx(fitted.predict(new).cov[:, arm, arm], rel=1e-6)
-
-
 @pytest.mark.parametrize(
     ("call", "named"),
     [
@@ -179,11 +165,6 @@ def test_fixed_hyperparameters_plan_a_whole_campaign_whatever_the_outcomes_scale
     expected = macal.get("alc").select(state, 20)
     found = macal.get("alc-fixed", lengthscale=2.0, noise=0.2).select(replace(state, belief=Belief()), 20)
     assert found.tolist() == expected.tolist()
-
-
-def test_equal_units_leave_no_distance_to_go_by():
-    state = PoolState(np.ones((8, 2)), np.arange(8) % 2, np.array([0]))
-    assert len({*macal.get("alc-fixed").select(state, 7)}) == 7
 
 
 @each("name", ["alc-fixed", "abc3"])

@@ -44,11 +44,6 @@ def test_units_of_the_other_arm_count_for_ever():
     assert macal.get("fccm").select(state, 2).tolist() == [1, 2]
 
 
-def test_units_that_all_coincide():
-    state = PoolState(np.ones((6, 2)), np.array([0, 1, 0, 1, 0, 1]), np.array([0]))
-    assert sorted(macal.get("fccm").select(state, 6).tolist()) == [1, 2, 3, 4, 5]
-
-
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [

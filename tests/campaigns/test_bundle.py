@@ -77,13 +77,6 @@ def test_packed_data_are_the_ones_that_are_read(away):
         bundle.pack(SPEC, away)
 
 
-def test_a_start_without_an_arm_stays_without_a_distance(tmp_path):
-    problem = sweeps.datasets.load("ihdp", 0)
-    one_arm = np.flatnonzero(problem.pool.t == 0)[:3]
-    (measured,) = evaluation.distances(problem, [one_arm])
-    assert np.isnan(measured["w1"]) and np.isnan(measured["counterpart"]) and measured["radius"] == np.inf
-
-
 def test_sets_that_grow_are_measured_as_each_of_them_alone():
     problem = datasets.load("toy", 0)
     sets = [problem.start, *(np.union1d(problem.start, np.arange(k)) for k in (5, 9))]

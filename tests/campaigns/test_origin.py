@@ -162,15 +162,6 @@ def test_a_bundle_knows_the_commit_that_it_was_packed_from(tmp_path, monkeypatch
     assert origin(package) == home | {"code": provenance.fingerprint(package), "dirty": True}
 
 
-def test_nothing_is_begun_that_could_not_be_published(tmp_path, monkeypatch):
-    monkeypatch.setattr(provenance, "origin", lambda: DIRTY)
-    with pytest.raises(results.Uncommitted, match="commit"):
-        results.require_committed()
-    results.require_committed(dirty=True)
-    monkeypatch.setattr(provenance, "origin", lambda: CLEAN)
-    results.require_committed()
-
-
 @pytest.mark.exhaustive
 def test_every_recorded_campaign_leads_back_to_a_commit_with_its_code(tmp_path):
     """Of all manifests in the book's tables; where the whole history is there, the digest is taken of the commit."""

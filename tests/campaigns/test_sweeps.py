@@ -425,13 +425,3 @@ def test_label_free_campaigns_are_trained_after_the_steps_named(undisturbed, tmp
     assert listing(spec, tmp_path).trainings.sum() == 2
     named = undisturbed[0].query("method == 'random' and replication == 0 and step == 3").pehe.item()
     assert table.pehe.iloc[-1] == pytest.approx(named, rel=1e-3)  # trained in another batch
-
-
-def test_a_record_without_steps_keeps_its_name():
-    assert "steps" not in SPEC.config(0, "random")
-
-
-def test_a_record_names_settings_that_are_none_any_more():
-    old, new = (replace(SPEC, methods={"macal": given}) for given in ({"alpha": 2.5, "device": "cpu"}, {}))
-    assert old.config(0, "macal") == new.config(0, "macal")
-    assert new.config(0, "macal")["criterion"]["device"] == "cpu"

@@ -8,10 +8,6 @@ from reproduction.claims import bounds
 from reproduction.theory import risk
 
 
-def test_t2():
-    assert bounds.judge_decomposition().verdict == "holds"
-
-
 @pytest.mark.parametrize(
     ("fixed", "random", "verdict"),
     [(1.0, -1.0, "holds"), (5.0, 1.0, "holds in part"), (1.0, -5.0, "holds in part"), (5.0, -5.0, "fails")],
@@ -27,12 +23,6 @@ def test_z_score():
     a, b = rng.normal(1, 1, 10_000), rng.normal(1, 2, 10_000)
     assert abs(bounds.z_score(a, 1.0)) < 4 < abs(bounds.z_score(a, 1.1))
     assert abs(bounds.z_score(a, b)) < 4 < abs(bounds.z_score(a, b + 0.2))
-
-
-def test_t3():
-    found = bounds.judge_bound()
-    numbers = ("0.36", "14.0", f"{np.median(bounds.moves_ratios(0.04)):.3g}")
-    assert found.verdict == "fails" and all(number in found.evidence for number in numbers)
 
 
 def test_ladder():
@@ -70,13 +60,6 @@ def test_t3_can_go_any_way(monkeypatch, gap, bias2, verdict):
     monkeypatch.setattr(bounds, "bound_ladder", lambda: ladder)
     monkeypatch.setattr(bounds, "moves", lambda noise, seed: {"bias2": bias2, "variance": 1.0})
     assert bounds.judge_bound().verdict == verdict
-
-
-@pytest.mark.exhaustive
-def test_t4():
-    found = bounds.judge_greedy()
-    numbers = ("89.6%", "11 of 60", "94.5%", "is kept")
-    assert found.verdict == "fails" and all(number in found.evidence for number in numbers)
 
 
 @pytest.mark.parametrize(

@@ -77,14 +77,6 @@ def test_nothing_recorded_is_open(campaigns, key, version):
     assert judged(key, version) == "open"
 
 
-@each("key", JUDGES)
-def test_two_replications_decide_nothing(campaigns, key):
-    campaigns(macal_until(160), replications=2)
-    assert judged(key) == "open"
-    few, enough = (JUDGES[key](rules, TEXT) for rules in (RULES, Rules(minimum=2)))
-    assert few != enough
-
-
 @each("key", ["E1", "E2", "E5", "E6", "E7", "E8", "E9", "A1", "A2", "A3", "B1"])
 def test_noise_leaves_a_claim_undecided(campaigns, key):
     campaigns(flat, noise=1.0)

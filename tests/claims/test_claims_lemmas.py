@@ -15,12 +15,6 @@ def made_up(mean):
 FAST, SLOW, WRONG = made_up([1.0, 0.8, 0.6]), made_up([1.0, 0.9, 0.81]), made_up([1.0, 0.99, 0.98])
 
 
-def test_t5():
-    found = lemmas.judge_variance_lemma()
-    numbers = ("4 of 4", "3 with noise 0.25", "3 miss", "step 4")
-    assert found.verdict == "holds in part" and all(number in found.evidence for number in numbers)
-
-
 @pytest.mark.parametrize(
     ("quiet", "noisy", "verdict"),
     [
@@ -38,11 +32,6 @@ def test_t5_can_go_any_way(monkeypatch, quiet, noisy, verdict):
 
 def test_drops_are_counted_from_the_first_step():
     assert [lemmas.first_short_drop(run) for run in (FAST, SLOW, WRONG)] == [0, 2, 1]
-
-
-def test_t7():
-    found = lemmas.judge_monotonicity()
-    assert found.verdict == "holds" and "0 of 200" in found.evidence
 
 
 def test_aliasing():
@@ -81,11 +70,6 @@ def test_t6_can_go_any_way(monkeypatch, error, path, verdict):
     monkeypatch.setattr(lemmas, "equal_arms_error", lambda: error)
     monkeypatch.setattr(lemmas, "unequal_paths", lambda starts: [np.array(path)] * starts)
     assert lemmas.judge_wasserstein_lemma().verdict == verdict
-
-
-def test_t9():
-    found = lemmas.judge_representation()
-    assert found.verdict == "holds in part" and "0.50 and 0.80" in found.evidence
 
 
 @pytest.mark.parametrize(

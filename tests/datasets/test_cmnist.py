@@ -21,12 +21,6 @@ def idx(values, kind=8):
     return struct.pack(f">HBB{values.ndim}I", 0, kind, values.ndim, *values.shape) + values.tobytes()
 
 
-@pytest.mark.parametrize("shape", [(5,), (2, 3), (2, 4, 3), (0, 4)])
-def test_idx_round_trip(shape):
-    values = np.arange(np.prod(shape), dtype=np.uint8).reshape(shape)
-    assert np.array_equal(cmnist.read_idx(idx(values)), values) and cmnist.read_idx(idx(values)).shape == shape
-
-
 @pytest.mark.parametrize(
     ("data", "message"),
     [
@@ -85,14 +79,6 @@ def slow_outcomes(digits, clipped, rows):
         mu = [(2 * t - 1) * phi + (2 * t - 1) - 2 * math.sin((4 * t - 2) * phi) + 2 * (1 + 0.5 * phi) for t in (0, 1)]
         out.append((phi, 1 / (1 + math.exp(-(2 * phi + 0.5))), *mu))
     return np.array(out)
-
-
-@needs_mnist
-def test_phi_propensity_and_outcomes_of_all_images(slow):
-    images, labels = cmnist.digits()
-    phi = cmnist.latent(images, labels)
-    found = np.column_stack([phi, cmnist.propensity(phi), *cmnist.surfaces(phi)])
-    np.testing.assert_allclose(found, slow_outcomes(*slow, range(60_000)), rtol=0, atol=1e-12)
 
 
 @needs_mnist

@@ -49,22 +49,6 @@ def test_ihdp_sizes_and_disjoint_splits(seed):
     assert np.array_equal(code.test.y, problem.valid.y) and np.array_equal(code.valid.y, problem.test.y)
 
 
-def test_ihdp_covariates():
-    x, t = ihdp.covariates()
-    assert x.shape == (747, 25) and t.sum() == 139
-    np.testing.assert_allclose(x[:, :6].mean(0), 0, atol=1e-12)
-    np.testing.assert_allclose(x[:, :6].std(0), 1)
-    values = {name: set(np.unique(x[:, k])) for k, name in enumerate(ihdp.COVARIATES) if k >= 6}
-    assert values.pop("first") == {1, 2} and all(v == {0, 1} for v in values.values())
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_ihdp_mean_effect_on_the_treated_is_four(seed):
-    x, t = ihdp.covariates()
-    mu0, mu1 = ihdp.surface_b(x, t, np.random.default_rng(seed))
-    assert (mu1 - mu0)[t == 1].mean() == pytest.approx(4, abs=1e-12)
-
-
 def test_ihdp_without_its_file(monkeypatch):
     monkeypatch.setattr(ihdp, "find_spec", lambda name: None)
     with pytest.raises(FileNotFoundError, match="pip install econml"):

@@ -7,26 +7,13 @@ from needs import needs_data
 from macal.datasets import files, real
 from macal.registry import UnknownName
 
-PEOPLE = {  # and how many are treated
-    "rhc": (5735, 2184),
-    "college": (3010, 2053),
-    "letters": (5593, 364),
-    "hiv": (2901, 2222),
-    "lalonde": (16437, 185),
-    "insurance": (1410, 693),
-    "resume": (4870, 2435),
-    "star": (5786, 1738),
-    "jobs": (899, 600),
-    "colon": (929, 614),
-    "k401ksubs": (9275, 3637),
-    "catholic": (7430, 452),
-    "recid": (1445, 672),
-    "nmes1988": (4406, 3421),
-    "rotterdam": (2982, 339),
-    "bwght2": (1722, 147),
-    "hi": (22272, 11053),
-    "smokeban": (10000, 6098),
-}
+PEOPLE = (  # and how many are treated
+    "rhc 5735 2184, college 3010 2053, letters 5593 364, hiv 2901 2222, lalonde 16437 185, "
+    "insurance 1410 693, resume 4870 2435, star 5786 1738, jobs 899 600, colon 929 614, "
+    "k401ksubs 9275 3637, catholic 7430 452, recid 1445 672, nmes1988 4406 3421, rotterdam 2982 339, "
+    "bwght2 1722 147, hi 22272 11053, smokeban 10000 6098"
+)
+PEOPLE = {name: (int(n), int(treated)) for name, n, treated in map(str.split, PEOPLE.split(", "))}
 # outcomes, what follows from the treatment or is it, names of people and places, dates
 NEVER = {
     "rhc": {"Unnamed: 0", *"swang1 t3d30 dth30 death surv2md1 ptid sadmdte dschdte dthdte lstctdte".split()},

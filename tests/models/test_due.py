@@ -214,21 +214,6 @@ def test_pair_equals_gpytorch(treatment, scale):
             assert (cov[0, :, 0, 1] == 0).all()
 
 
-def first_epoch(jobs):
-    batch = training.Batch(SMALL, jobs)
-    batch.epoch()
-    return {j.seed: {k: v[i] for k, v in batch.network.per_model().items()} for i, j in enumerate(jobs)}
-
-
-def test_batch_neighbours_change_a_model_by_rounding_only():
-    a, b, c = job(1, 12), job(2, 30), job(3, 7)
-    alone, pair, three = first_epoch([b]), first_epoch([b, a]), first_epoch([c, a, b])
-    for name, tensor in alone[2].items():
-        for other in (pair, three):
-            torch.testing.assert_close(other[2][name], tensor, rtol=1e-5, atol=1e-5)
-    assert all(torch.equal(tensor, first_epoch([c, a, b])[1][name]) for name, tensor in three[1].items())
-
-
 def tasks(sizes):
     return [Task(split(seed, n), VALID, seed) for seed, n in enumerate(sizes)]
 

@@ -13,7 +13,7 @@ from macal import acquisition, metrics
 from macal.campaigns import begin
 from macal.models import NotFitted, Task, cholesky, dense_gp, get
 from macal.models.base import settings_of
-from macal.models.dense_gp import Problems, natural
+from macal.models.dense_gp import natural
 from macal.models.exact_gp import ExactGP
 from macal.problem import Split
 
@@ -141,31 +141,6 @@ def test_lbfgs_finds_what_it_finds_on_gpytorchs_evidence():
             )
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_gradient_is_that_of_autograd(seed):
-    x, y = arm_of(task(seed).labelled, 1)
-    raw = np.random.default_rng(seed).normal(size=4) * 2
-    problems = Problems([x], [y])
-    value, gradient = GP(x, y).evidence()(raw)
-    at = torch.tensor(raw)[None]
-    assert problems.evidence(at).item() == pytest.approx(value, rel=1e-9)
-    np.testing.assert_allclose(problems.gradient(at)[0], gradient, rtol=1e-6, atol=1e-8)
-
-
-@pytest.mark.parametrize("n", [1, 5, 8, 40])
-def test_padding_changes_nothing(n):
-    rng = np.random.default_rng(n)
-    x, y = torch.tensor(rng.normal(size=(n, 2))), torch.tensor(rng.normal(size=n))
-    longer = torch.tensor(rng.normal(size=(77, 2))), torch.tensor(rng.normal(size=77))
-    raw = torch.tensor(rng.normal(size=(2, 4)))
-    alone, padded = Problems([x], [y]), Problems([x, longer[0]], [y, longer[1]])
-    np.testing.assert_allclose(padded.evidence(raw)[0], alone.evidence(raw[:1])[0], rtol=1e-12)
-    np.testing.assert_allclose(padded.gradient(raw)[0], alone.gradient(raw[:1])[0], rtol=1e-10, atol=1e-14)
-    factor = padded.factor(raw)[0]
-    assert torch.equal(factor[n:, n:], torch.eye(len(factor) - n, dtype=torch.float64))
-    assert (factor[n:, :n] == 0).all() and (padded.weights(raw, padded.factor(raw))[0, n:] == 0).all()
-
-
 @pytest.mark.parametrize("optimiser", ["adam", "lbfgs"])
 def test_a_fit_does_not_depend_on_its_neighbours(optimiser):
     model = ExactGP(optimiser, steps=30)
@@ -268,22 +243,6 @@ def test_a_hopeless_task_is_named(optimiser):
     hopeless = Task(Split(x, np.arange(6) % 2, np.where(np.arange(6) % 2, 1e200 * x[:, 0], 1.0)))
     with pytest.raises(NotFitted, match=r"tasks\[1\] \(treated arm, 3 labelled units: the covariance is not positive"):
         ExactGP(optimiser, standardise=False).fit([task(0), hopeless])
-
-
-def test_a_failing_campaign_and_its_step_are_named(monkeypatch):
-    problem, fit = macal.load("toy", 3), ExactGP.fit
-
-    def fragile(self, tasks):
-        sizes = [len(k.labelled) for k in tasks]
-        if 35 in sizes:
-            raise NotFitted(sizes.index(35), "control arm, 30 labelled units: no Cholesky factor")
-        return fit(self, tasks)
-
-    monkeypatch.setattr(ExactGP, "fit", fragile)
-    with pytest.raises(NotFitted, match="toy replication 3, uncertainty, step 1, control arm, 30 labelled units"):
-        macal.run(problem, "uncertainty", get("exact-gp", steps=2), n_queries=2)
-    with pytest.raises(NotFitted, match="toy replication 3, macal, step 1, control"):
-        macal.run(problem, "macal", get("exact-gp", steps=2), n_queries=2)
 
 
 @pytest.mark.parametrize("d", [99, 100, 784])

@@ -83,9 +83,3 @@ def test_a_t_learner_is_one_regression_per_arm(treated):
         for arm in (0, 1)
     )
     assert fitted.predict(pool.x).tau == pytest.approx(mu1 - mu0)
-
-
-def test_a_campaign():
-    problem = macal.load("ihdp", 0)
-    table = macal.run(problem, "macal", macal.models.get("meta-learner"), every=2, n_queries=4)
-    assert table.labelled.tolist() == [10, 30, 50] and np.isfinite(table.pehe).all()

@@ -11,21 +11,7 @@ LIB = Path(__file__).resolve().parents[2] / "lib"
 ROOMS = ["vocabulary", "storage", "datasets", "search", "acquisition", "models", "campaigns", "survey", "plots"]
 VOCABULARY = {"arguments", "comparison", "compat", "hashing", "kernels", "logistic", "metrics"}
 VOCABULARY |= {"optional", "posterior", "problem", "registry", "shapes", "threads"}
-SHELVES = [
-    "outputs",
-    "benchmarks",
-    "methods",
-    "theory",
-    "studies",
-    "claims",
-    "figures",
-    "twins",
-    "book",
-    "experiments",
-    "paths",
-    "site",
-    "pdf",
-]
+SHELVES = "outputs benchmarks methods theory studies claims figures twins book experiments paths site pdf".split()
 
 
 def modules(package):

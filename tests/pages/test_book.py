@@ -301,10 +301,9 @@ def test_what_is_glued_is_a_plain_value(capsys, monkeypatch):
     assert [type(value) for value, _ in glued.values()] == [float, int, str] and not capsys.readouterr().out
 
 
-def test_a_path_is_counted_from_the_project_wherever_a_chapter_runs(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_a_path_is_counted_from_the_project_wherever_a_chapter_runs(here):
     assert book.path("runs/x") == book.ROOT / "runs" / "x"
-    assert book.path(str(tmp_path)) == tmp_path
+    assert book.path(str(here)) == here
 
 
 def printed():

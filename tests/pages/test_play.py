@@ -180,18 +180,6 @@ COVARIATES = ["age", "income", "region", "insured"]
 ROLES = ["identifier", *["covariate"] * 4, "left out", "treatment", "outcome"]
 
 
-def test_encoding_is_the_packages_to_the_bit(tab, people):
-    encode = """async ([csv, roles]) => {
-        const {read} = await import("/play/csv.js"), {encode} = await import("/play/table.js");
-        const {x, t, labelled} = encode(read(csv), roles);
-        return {x: [...x], t: [...t], labelled};
-    }"""
-    problem = macal.datasets.from_table(people.sort_index(), COVARIATES, "free", "y")
-    found = tab.evaluate(encode, [people.to_csv(), ROLES])
-    assert np.array_equal(np.reshape(found["x"], (len(people), -1)), problem.pool.x)
-    assert found["t"] == problem.pool.t.tolist() and found["labelled"] == problem.start.tolist()
-
-
 def choose(tab, content, name="people.csv"):
     content = content if isinstance(content, bytes) else content.encode()
     tab.get_by_label("choose a file").set_input_files({"name": name, "mimeType": "text/csv", "buffer": content})

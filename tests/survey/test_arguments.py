@@ -102,8 +102,7 @@ def test_every_argument_of_a_wrong_kind_is_named(call, unchecked):
         (inference.crossfit_propensity, "weights", ONES[:2]),
     ],
 )
-def test_a_wrong_argument_is_named(call, argument, value, unchecked, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_a_wrong_argument_is_named(call, argument, value, unchecked, here):
     make_people().to_csv("people.csv")
     refused(call, argument, value)
 

@@ -5,13 +5,11 @@ import pytest
 from cases import part_and_whole
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.optimize import brentq
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import RidgeCV
 
 from macal.survey.inference import Survey, average_effect, draw_balanced, draw_sample, inclusion_probabilities
 from macal.survey.inference.ridge import PENALTIES, Ridge
-from macal.survey.inference.sampling import proportional
 from macal.survey.inference.weighted import clip_propensity, crossfit_outcomes, folds, standardised, stratified
 
 
@@ -24,13 +22,6 @@ def test_chances_add_up_and_leave_nobody_out(worth, uniform, data):
     assert found.min() >= uniform * size / len(worth) * (1 - 1e-12)
     assert (np.diff(found[np.argsort(worth, kind="stable")]) >= -1e-12).all()
     assert len(set(draw_sample(found, np.random.default_rng(0)).tolist())) == size
-
-
-def test_proportional_solves_its_equation():
-    worth = np.random.default_rng(0).exponential(size=30) ** 3
-    scale = brentq(lambda c: np.minimum(1, c * worth).sum() - 11, 0, 1e6, xtol=1e-14)
-    np.testing.assert_allclose(proportional(worth, 11), np.minimum(1, scale * worth), rtol=1e-9)
-    assert (proportional(worth, 11) == 1).sum() > 1
 
 
 def test_a_plan_as_worth_is_the_plan_mixed_with_a_uniform_sample():

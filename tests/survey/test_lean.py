@@ -55,13 +55,6 @@ def plainly(program, *arguments):
     )
 
 
-def people_and_answers():
-    people = make_people()
-    people.to_csv("people.csv", index=False)
-    answers = people[["person"]].assign(visits=np.random.default_rng(0).normal(people.age, 5.0).round(2))
-    answers.to_csv("everybody.csv", index=False)
-
-
 STEPS = [
     "roles people.csv",
     "plan people.csv --treatment free --budget 300 --cost fee --quota region>=5 -o plan.csv --campaign campaign.json",
@@ -77,12 +70,13 @@ FILES = ["plan.csv", "next.csv", "effects.csv", "greedy.csv", "sampled.csv"]
 
 def steps(run):
     """Take all steps of a campaign in the working folder; return what each printed, and its files."""
-    people_and_answers()
-    said = []
+    people, said = make_people(), []
+    people.to_csv("people.csv", index=False)
+    everybody = people[["person"]].assign(visits=np.random.default_rng(0).normal(people.age, 5.0).round(2))
     for step in STEPS:
         if step.startswith("observe"):
-            plan, answers = pd.read_csv("plan.csv"), pd.read_csv("everybody.csv")
-            answers[answers.person.isin(plan.person[plan["round"] <= 3])].to_csv("answers.csv", index=False)
+            plan = pd.read_csv("plan.csv")
+            everybody[everybody.person.isin(plan.person[plan["round"] <= 3])].to_csv("answers.csv", index=False)
         first = pd.read_csv("plan.csv").person[0] if "first" in step else ""
         said.append(run(step.format(first=first).split()))
     return said, [pd.read_csv(name) for name in FILES]

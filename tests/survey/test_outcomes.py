@@ -235,13 +235,12 @@ def test_far_values_of_any_outcome_are_told():
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def folder(here):
     PEOPLE[["person", "free", *COVARIATES]].to_csv("people.csv", index=False)
     given = ["--treatment", "free", "--budget", "120", "--batch-size", "40", "-o", "plan.csv", "--campaign", "c.json"]
     assert main(["plan", "people.csv", *given]) == 0
     holed(pd.read_csv("plan.csv", index_col="person"), 2).to_csv("answers.csv")
-    return tmp_path
+    return here
 
 
 def observed():

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from test_tables import passed
+from test_tables import passed, plan_by, read_and_passed
 
 from macal.survey import Planner
 from macal.survey.report import data_warnings
@@ -22,9 +22,8 @@ def refused(table, tmp_path, *named, budget=20, treatment="free", by_pass=True, 
     table.to_csv(tmp_path / "t.csv", index=False)
     ways = [lambda _: table, lambda _: frames.read(tmp_path / "t.csv")]
     for make in ways + [lambda planner: passed(planner, tmp_path / "t.csv")] * by_pass:
-        planner = Planner(treatment, budget, **said)
         with pytest.raises(ValueError) as error:
-            planner.plan(make(planner))
+            plan_by(make, treatment, budget, **said)
         assert all(word in str(error.value) for word in named), str(error.value)
 
 
@@ -136,11 +135,8 @@ def test_telephone_numbers_are_no_numbers(tmp_path):
     calls = [f"+49151{k * 7919 % 10**7:07d}" for k in range(120)]
     for texts in (calls, [f"{text[:3]} {text[3:6]} {text[6:9]} {text[9:]}" for text in calls]):
         table = people(phone=texts).drop(columns="person")
-        table.to_csv(tmp_path / "t.csv", index=False)
-        for make in (lambda _: frames.read(tmp_path / "t.csv"), lambda planner: passed(planner, tmp_path / "t.csv")):
-            planner = Planner("free", 20)
-            planner.plan(make(planner))
-            assert "phone" not in planner.people.roles.kinds
+        for plan in read_and_passed(table, tmp_path):
+            assert "phone" not in plan(budget=20)[0].people.roles.kinds
 
 
 LATER = {"died": True, "score_post": True, "postcode": False, "Outcome 2": True, "after": True, "rafter": False}
@@ -202,10 +198,8 @@ def test_spellings_of_one_value_among_covariates_are_warned_of():
 def test_columns_that_play_no_part_stop_nothing(columns, said, tmp_path):
     table = people(**{c: np.resize(values, 120) for c, values in columns.items()})
     table = table if said else table.drop(columns="person")
-    table.to_csv(tmp_path / "t.csv", index=False)
-    for make in (lambda _: frames.read(tmp_path / "t.csv"), lambda planner: passed(planner, tmp_path / "t.csv")):
-        planner = Planner("free", 20, covariates=["age", "income"], **said)
-        planner.plan(make(planner))
+    for plan in read_and_passed(table, tmp_path):
+        planner, _ = plan(budget=20, covariates=["age", "income"], **said)
         assert list(planner.people.roles.kinds) == ["age", "income"]
 
 

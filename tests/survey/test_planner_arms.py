@@ -114,8 +114,7 @@ def test_any_arm_may_be_the_reference_of_what_is_estimated(answered):
         two.estimate(reference=0)
 
 
-def test_an_arm_without_answers_is_named(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
+def test_an_arm_without_answers_is_named(here, capsys):
     people, outcomes = trial()
     people[["person", "arm", *COVARIATES]].to_csv("people.csv", index=False)
     planner, plan = make(pd.read_csv("people.csv"), draw="effect", batch_size=60, budget=60)
@@ -138,8 +137,7 @@ def test_the_report_speaks_of_each_contrast(answered, tmp_path):
     assert list(overlap.coverage(planner.people, [rows]).columns) == ["none", "call", "sms"]
 
 
-def test_the_command_takes_three_arms(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
+def test_the_command_takes_three_arms(here, capsys):
     people, outcomes = trial()
     people[["person", "arm", *COVARIATES]].to_csv("people.csv", index=False)
     begin = "plan people.csv --treatment arm --budget 60 -o plan.csv".split()
@@ -155,7 +153,7 @@ def test_the_command_takes_three_arms(tmp_path, monkeypatch, capsys):
     capsys.readouterr()
     ask = "estimate campaign.json people.csv -o effects.csv --replace --report r.html --reference sms".split()
     assert main([*ask, "--individual"]) == 0
-    said, report = capsys.readouterr().out.splitlines(), (tmp_path / "r.html").read_text()
+    said, report = capsys.readouterr().out.splitlines(), (here / "r.html").read_text()
     assert pd.read_csv("effects.csv").arm.value_counts().to_dict() == {"none": 300, "call": 300}
     assert all(f"{arm} against sms" in report for arm in ("none", "call"))
     assert all(any(words.startswith(f"{arm} against sms: average") for words in said) for arm in ("none", "call"))

@@ -24,10 +24,9 @@ SITUATIONS = re.search(r"\(sec-situations\)=.*?\n```{table}.*?\n```\n", PAGE, re
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def folder(here):
     make_people().to_csv("people.csv", index=False)
-    return tmp_path
+    return here
 
 
 def plan(*more, table="people.csv", output="plan.csv"):
@@ -39,10 +38,8 @@ def test_from_a_csv_to_a_plan(folder, capsys):
     table, said = pd.read_csv("plan.csv"), capsys.readouterr().out
     assert table.columns.tolist() == ["person", "round", "free", "cost", "weight"]
     assert table.cost.sum() <= 300 and table["round"].value_counts().max() == 6
-    assert (
-        re.search(r"person +identifier +guessed", said)
-        and f"{len(table)} people, cost {table.cost.sum():g} of 300" in said
-    )
+    assert re.search(r"person +identifier +guessed", said)
+    assert f"{len(table)} people, cost {table.cost.sum():g} of 300" in said
     people = make_people().set_index("person")
     expected = Planner("free", 300, cost="fee", quotas=["region>=5"], batch_size=6).plan(people)
     assert table.person.tolist() == expected.index.tolist()
@@ -53,8 +50,7 @@ def test_from_a_csv_to_a_plan(folder, capsys):
 
 
 @pytest.mark.parametrize("options", re.findall(r"`(--[^`]+)`", SITUATIONS))
-def test_options_that_the_book_names_for_a_situation_plan(tmp_path, monkeypatch, options):
-    monkeypatch.chdir(tmp_path)
+def test_options_that_the_book_names_for_a_situation_plan(here, options):
     people, rng = make_people(600), np.random.default_rng(0)
     people = people.rename(columns={"free": "treated", "fee": "tracking", "household": "clinic"}).drop(columns="chance")
     known = dict.fromkeys(("score", "judge"), rng.normal(size=600)) | {"code": rng.integers(0, 2, 600)}
@@ -93,11 +89,8 @@ def test_the_columns_are_guessed_and_every_guess_can_be_undone():
     ("change", "more", "name"),
     [
         ({"age": lambda d: d.age.where(d.index != 3)}, [], "covariate 'age' (1, first of p0003)"),
-        ({}, ["--seed=-1"], "seed"),
         ({}, ["--workers", "-1"], "workers"),
-        ({}, ["--response", "70"], "0.7"),
         ({}, ["--propensity", "70"], "propensity"),
-        ({}, ["--uniform", "0.5", "--criterion", "macal"], "uniform"),
         ({"age": 77}, ["--kind", "age=date"], "77 for p0000"),
         ({"age": lambda d: d.age.where(d.index != 3, "old")}, ["--kind", "age=number"], "'old'"),
         ({"free": 1}, [], "free"),
@@ -107,9 +100,7 @@ def test_the_columns_are_guessed_and_every_guess_can_be_undone():
         ({"fee": 0}, ["--cost", "fee"], "p0000 and 199 more"),
         ({}, ["--covariates", "agee"], "'agee' (did you mean 'age'?)"),
         ({}, ["--kind", "age=nominal"], "'nominal'"),
-        ({}, ["--criterion", "mcal"], "'mcal'"),
         ({}, ["--quota", "region>=300"], "Conflict"),
-        ({}, ["--quota", "age>>3"], "quota"),
         ({"visits": 1.0}, ["--outcome", "visits"], "'visits'"),
     ],
 )
@@ -135,11 +126,6 @@ def test_files_that_are_no_tables(folder, capsys):
         assert plan(table=name) == 1
         said = capsys.readouterr().err
         assert name in said and "Errno" not in said
-
-
-def test_nothing_is_replaced_unasked(folder, capsys):
-    assert plan() == 0 and plan() == 1 and "plan.csv" in capsys.readouterr().err
-    assert plan("--replace") == 0
 
 
 def test_a_plan_that_is_broken_off_leaves_no_half_file(folder, monkeypatch):
@@ -217,16 +203,6 @@ class TestCampaignFile:
         planner = Planner("free", 300, cost="fee", response="chance", criterion="alc-fixed")
         planner.plan(make_people())
         return planner
-
-    def test_what_is_saved_is_taken_up(self, planner, folder):
-        names = planner.planned.index[:4]
-        planner.observe({names[0]: 1.5, names[1]: None, names[3]: 0.0})
-        planner.save("campaign.json")
-        again = Planner.load("campaign.json", make_people().sample(frac=1, random_state=1))
-        assert again.answers == planner.answers and again.asked == 1
-        pd.testing.assert_frame_equal(again.rounds(), planner.rounds())
-        in_order = Planner.load("campaign.json", make_people())
-        pd.testing.assert_frame_equal(in_order.replan(), planner.replan(), check_dtype=False)
 
     def test_a_file_that_was_changed_is_refused(self, planner, folder):
         planner.save("campaign.json")
@@ -362,6 +338,7 @@ def test_what_cannot_be_an_answer(unchecked):
         ({name: None}, name),
         ({name: "yes"}, "'yes'"),
         ({name: np.inf}, name),
+        (pd.Series([1.0, 2.0], [name, name]), name),
     ]:
         with pytest.raises(ValueError, match=said):
             planner.observe(answer)

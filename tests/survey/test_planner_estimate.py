@@ -67,19 +67,6 @@ def test_a_plan_by_no_criterion_is_a_draw_for_the_average_effect():
         plan(parameters={"alpha": 1.0})
 
 
-@pytest.mark.parametrize("way", ["effect", "criterion"])
-def test_a_drawn_plan_has_weights_and_spends_the_budget(way):
-    people = make_people(400).assign(no=lambda d: d.age > 75)
-    _, plan = make(people, **DRAWN | {"draw": way, "exclude": "no"})
-    assert len(plan) == 120 and plan.index.is_unique and plan["round"].value_counts().tolist() == [40] * 3
-    # nobody's weight is above that of a simple random sample over the uniform share
-    free = int((~people.no).sum())
-    assert plan.weight.between(1, free / 120 / 0.3 + 1e-9).all()
-    assert not set(plan.index) & set(people.person[people.no])
-    # the weights of a sample add up to about the number of those who could be drawn
-    assert plan.weight.sum() == pytest.approx(free, rel=0.25)
-
-
 def test_the_criterion_s_own_people_are_drawn_more_often():
     people = make_people(400)
     _, own = make(people, **DRAWN | UNDRAWN)
@@ -303,9 +290,8 @@ def test_who_is_waited_for_counts_as_silent():
     planner, plan = answered()
     planner.observe({plan.index[85]: 1.0})
     found = planner.estimate()
-    assert (
-        planner.asked == 3 and np.isfinite(found.weighted.width) and "39 of 120" in " ".join(found.design_based.facts)
-    )
+    assert planner.asked == 3 and np.isfinite(found.weighted.width)
+    assert "39 of 120" in " ".join(found.design_based.facts)
 
 
 def test_no_interval_is_withdrawn_without_a_sentence():
@@ -356,9 +342,8 @@ def test_intervals_that_hold_at_every_look():
         assert by_round.weighted == group_sequential_interval(plain.weighted, 40 * rounds, shares)
         assert any_.weighted == anytime_valid_interval(plain.weighted, rounds / 3)
         price = by_round.weighted.width / plain.weighted.width
-        assert (
-            f"{price:.2f} times" in " ".join(by_round.design_based.facts) and any_.weighted.width > plain.weighted.width
-        )
+        assert f"{price:.2f} times" in " ".join(by_round.design_based.facts)
+        assert any_.weighted.width > plain.weighted.width
     with pytest.raises(UnknownName, match="'all'"):
         answered(1)[0].estimate(looks="all")
     known = make_people(400)
@@ -430,10 +415,8 @@ def test_known_outcomes_do_not_count_among_those_asked():
     planner, plan = make(people, **DRAWN | {"outcome": "visits"})
     told = outcomes(people)[plan.index[:80]]
     planner.observe(told.where(np.arange(80) % 3 > 0), through=2)
-    said, survey = (
-        weighed_of(planner),
-        weighted_estimates._survey(planner.campaign, planner.campaign.outcomes, np.arange(400)),
-    )
+    said = weighed_of(planner)
+    survey = weighted_estimates._survey(planner.campaign, planner.campaign.outcomes, np.arange(400))
     assert "27 of 80" in " ".join(said.facts)
     assert survey.known_outcome.tolist() == [True] * 60 + [False] * 340 and survey.asked.sum() == 80
     assert (survey.inclusion_probability[:60] == 1).all() and abs(survey.responses[60:].mean() - 2 / 3) < 0.1
@@ -479,10 +462,8 @@ def test_the_tipping_point_is_that_of_the_interval_that_is_given():
     shift = plain.estimate.low - 0.01 * plain.estimate.width
     planner.observe((told - shift * plan.free[told.index]).where(np.arange(80) % 9 > 0), through=2)
     plain, wide = weighed_of(planner), weighed_of(planner, looks="any")
-    assert (
-        plain.estimate.low > 0 > wide.estimate.low
-        and plain.nonresponse.tipping_point > 0 == wide.nonresponse.tipping_point
-    )
+    assert plain.estimate.low > 0 > wide.estimate.low
+    assert plain.nonresponse.tipping_point > 0 == wide.nonresponse.tipping_point
 
 
 def test_averages_leave_out_who_may_not_be_asked():
@@ -530,9 +511,8 @@ def test_the_outlook_counts_no_money_for_whoever_is_asked_already():
     assert found.projection.answers.to_dict() == {"now": 25, "asked": 40, "next": 80, "end": 120}
     assert planner.spent() + found.projection.cost["end"] == planner.rounds()["so far"].iloc[-1] == 240
     planner.observe(told[plan.index[40:80]])
-    planner.campaign = planner.campaign.evolve(
-        asked=1
-    )  # they answered ahead of their round, so the next one is the third
+    # they answered ahead of their round, so the next one is the third
+    planner.campaign = planner.campaign.evolve(asked=1)
     assert planner.estimate().projection.cost.to_dict() == {"now": 0, "asked": 0, "next": 80, "end": 80}
     planner.observe(told[plan.index[80:100]], through=3)
     last = planner.estimate()
@@ -551,8 +531,7 @@ def test_the_estimate_says_whether_effects_are_seen_to_differ():
 
 
 @pytest.mark.parametrize("slope", [0.0, 8.0])
-def test_people_s_effects_are_written_where_answers_prefer_them_or_asked_for(tmp_path, monkeypatch, capsys, slope):
-    monkeypatch.chdir(tmp_path)
+def test_people_s_effects_are_written_where_answers_prefer_them_or_asked_for(here, capsys, slope):
     people, rng = make_people(400), np.random.default_rng(0)
     people.to_csv("people.csv", index=False)
     planner, plan = make(people, **DRAWN)
@@ -587,8 +566,7 @@ def test_a_group_that_refused_altogether_is_named_unasked():
         assert not silent(planner.campaign)
 
 
-def test_which_arm_less_which_on_what_is_said(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
+def test_which_arm_less_which_on_what_is_said(here, capsys):
     people = make_people(400).assign(free=lambda t: np.array(["no", "sms", "visit"])[t.index % 3])
     people.to_csv("people.csv", index=False)
     planner, plan = make(people, **DRAWN | {"budget": 200}, reference="sms")
@@ -601,7 +579,7 @@ def test_which_arm_less_which_on_what_is_said(tmp_path, monkeypatch, capsys):
     said, report = capsys.readouterr(), Path("r.html").read_text()
     for which in ("no minus sms", "visit minus sms", "'pain'"):
         assert which in said.out and which.replace("'", "&#x27;") in report.replace("&#39;", "&#x27;")
-    assert not said.err and sorted(path.name for path in tmp_path.iterdir() if "effect" in path.name) == []
+    assert not said.err and sorted(path.name for path in here.iterdir() if "effect" in path.name) == []
     assert main(["estimate", "c.json", "people.csv", "-o", "e.csv"]) == 0
     assert not Path("e.csv").exists() and "e.csv" in capsys.readouterr().err
 
@@ -628,8 +606,7 @@ def test_what_cannot_be_estimated_is_said():
 # ---------------------------------------------------------------- the command line
 
 
-def test_from_a_csv_to_effects(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
+def test_from_a_csv_to_effects(here, capsys):
     people = make_people(400)
     people[["person", "free", *COVARIATES]].to_csv("people.csv", index=False)
     begin = "plan people.csv --treatment free --budget 120 --batch-size 40 -o plan.csv --draw effect --uniform 0.3"
@@ -641,7 +618,7 @@ def test_from_a_csv_to_effects(tmp_path, monkeypatch, capsys):
     ask = "estimate campaign.json people.csv -o effects.csv --individual".split()
     assert main(observe) == main([*ask, "--width", "9", "--report", "report.html"]) == 0
     weighted = Planner.load("campaign.json", pd.read_csv("people.csv")).estimate().weighted
-    said, report = capsys.readouterr().out, (tmp_path / "report.html").read_text()
+    said, report = capsys.readouterr().out, (here / "report.html").read_text()
     assert f"{weighted.value:.4g}, 95%" in said and "stop: " in said and "Stop: " in report
     effects = pd.read_csv("effects.csv")
     assert effects.columns.tolist() == ["person", "effect", "low", "high"] and len(effects) == 400

@@ -328,19 +328,18 @@ def test_as_many_of_each_arm_as_there_are():
     assert crowd.equal(50.0)[crowd.t == 1].sum() == pytest.approx(25) and crowd.simple(50.0).sum() == pytest.approx(50)
 
 
-def test_the_command_finds_a_budget_and_says_what_is_expected(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
+def test_the_command_finds_a_budget_and_says_what_is_expected(here, capsys):
     world()[0].to_csv("people.csv", index=False)
     command = ["plan", "people.csv", "--treatment", "t", "--id", "person", "--covariates", "a,b,c", "-o", "plan.csv"]
     more = ["--sd", "1.5", "--by", "group", "--campaign", "campaign.json", "--report", "report.html"]
     assert main([*command, "--width", "1.2", *more]) == 0
     said, planner = capsys.readouterr().out, Planner.load("campaign.json", pd.read_csv("people.csv"))
     budget = planned(budget=None, width=1.2, by="group").campaign.policy.budget
-    policy = json.loads((tmp_path / "campaign.json").read_text())["content"]["policy"]
+    policy = json.loads((here / "campaign.json").read_text())["content"]["policy"]
     assert planner.campaign.policy.budget == policy["budget"] == budget and policy["width"] == 1.2
     assert f"{budget:g} is the smallest" in said and "group = x" in said and "group = x" in document(planner.campaign)
     told = planned(budget=budget, by="group").forecast().describe()
-    assert told in said and told in unescape((tmp_path / "report.html").read_text())
+    assert told in said and told in unescape((here / "report.html").read_text())
     assert main([*command, "--width", "1.2", "--replace"]) == 1 and "--residual-sd" in capsys.readouterr().err
     for wrong in ([], ["--width", "1", "--budget", "200"]):
         with pytest.raises(SystemExit):

@@ -309,16 +309,6 @@ def test_a_pair_costs_what_both_do_unless_they_are_bought_together():
     assert bought.price_of_pairs(np.array(2), others).tolist() == [9, 7, 7, 18, 18]
 
 
-def test_demands_on_clusters_whose_people_are_far_apart_in_the_table():
-    clusters = np.array([0, 1, 0, 1, 2, -1])
-    one = at_most_one_per_cluster("one of each", clusters, np.array([3]))
-    assert one.matrix.toarray().tolist() == [[1, 0, 1, 0, 0, 0], [0, 1, 0, 0, 0, 0], [0, 0, 0, 0, 1, 0]]
-    assert one.high.tolist() == [1, 0, 1]  # nobody beside who is labelled already
-    together = all_or_none("whole", clusters)
-    assert {tuple(np.flatnonzero(row)) for row in together.matrix.toarray()} == {(0, 2), (1, 3)}
-    assert not together.low.any() and not together.high.any()
-
-
 def strata_task(seed):
     """Demands that count people of a stratum alike: a region, an arm, or somebody by herself."""
     rng = np.random.default_rng(seed)

@@ -162,8 +162,7 @@ class TestOverlap:
         score = overlap.propensity(sample)
         np.testing.assert_allclose(score[~rare], overlap.propensity(whole)[200::99], atol=0.02)
 
-    def test_the_report_and_the_command_warn(self, tmp_path, monkeypatch, capsys):
-        monkeypatch.chdir(tmp_path)
+    def test_the_report_and_the_command_warn(self, here, capsys):
         people = make_people()
         people["free"] = (people.age + np.random.default_rng(0).normal(size=200) > 50).astype(int)
         people.to_csv("people.csv", index=False)
@@ -175,9 +174,9 @@ class TestOverlap:
         with pytest.warns(Doubt, match="overlap") as again:
             planner.replan()
         assert len(told) == len(again) == len(data_warnings.warnings(planner.campaign))
-        assert '<p class="warning">Overlap' in (tmp_path / "plan.html").read_text()
-        (tmp_path / "plan.csv").unlink()  # both are written, or none
-        assert main(ask) == 1 and not (tmp_path / "plan.csv").exists()
+        assert '<p class="warning">Overlap' in (here / "plan.html").read_text()
+        (here / "plan.csv").unlink()  # both are written, or none
+        assert main(ask) == 1 and not (here / "plan.csv").exists()
 
 
 def test_what_was_asked_is_told_as_what_was():
@@ -190,22 +189,17 @@ def test_what_was_asked_is_told_as_what_was():
     assert ["were surveyed" in words for words in told] == [False, False, True]
 
 
-def test_what_no_data_show_is_said_in_the_same_words(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
+def test_what_no_data_show_is_said_in_the_same_words(here, capsys):
     make_people().to_csv("people.csv", index=False)
     files = "--campaign c.json --report plan.html -o plan.csv"
     assert main(f"plan people.csv --treatment free --draw effect --budget 60 {files}".split()) == 0
-    assert (
-        capsys.readouterr().out.count(unseen_causes()) == 1
-        and (tmp_path / "plan.html").read_text().count(unseen_causes()) == 1
-    )
+    assert capsys.readouterr().out.count(unseen_causes()) == 1
+    assert (here / "plan.html").read_text().count(unseen_causes()) == 1
     pd.read_csv("plan.csv")[["person"]].assign(y=np.arange(60.0)).to_csv("answers.csv", index=False)
     assert main("observe c.json people.csv answers.csv".split()) == 0
     assert main("estimate c.json people.csv -o effects.csv --report found.html".split()) == 0
-    assert (
-        capsys.readouterr().out.count(unseen_causes()) == 1
-        and (tmp_path / "found.html").read_text().count(unseen_causes()) == 1
-    )
+    assert capsys.readouterr().out.count(unseen_causes()) == 1
+    assert (here / "found.html").read_text().count(unseen_causes()) == 1
 
 
 @pytest.fixture(scope="module")
@@ -270,16 +264,6 @@ class TestNumbers:
         assert table.iloc[0].isna().all() and (table.iloc[2] <= table.iloc[1]).all()
         own = metrics.nearest_distance(x[t == 1], x[labels[t[labels] == 1]]).mean() / typical
         assert table.treated[2] == pytest.approx(own)
-
-    def test_novelty_is_the_distance_when_asked(self, planner):
-        people = planner.people
-        x, t = people.problem.pool.x.astype(float), people.problem.pool.t
-        labels = people.positions(planner.planned.index, "the plan")
-        found = overlap.distance_to_labels(people, labels[:0], labels)
-        assert np.isinf(found[:2]).all() and np.isfinite(found[2:]).all()
-        earlier = labels[:8][t[labels[:8]] == t[labels[8]]]
-        expected = np.linalg.norm(x[earlier] - x[labels[8]], axis=1).min() / np.sqrt(2 * x.var(axis=0, ddof=1).sum())
-        assert found[8] == pytest.approx(expected)
 
     def test_how_many_share_a_row(self):
         people = pd.DataFrame({"a": [0, 0, 0, 1, 1, 2], "b": ["x"] * 5 + ["y"], "t": [0, 1, 0, 1, 0, 1]})

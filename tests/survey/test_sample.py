@@ -306,26 +306,25 @@ def test_amounts_of_memory():
     assert [bytes_of(text) for text in ("8GB", "500 mb", "1.5g", "2kib")] == [8e9, 5e8, 1.5e9, 2e3]
 
 
-def test_the_command(tmp_path, capsys, unchecked, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_the_command(here, capsys, unchecked, monkeypatch):
     monkeypatch.setattr(steps, "AUDIT_SIZE", 200)
-    written(people(), tmp_path / "people.parquet", 500)
+    written(people(), here / "people.parquet", 500)
     given = "plan people.parquet --treatment free --budget 30 --kind home=ignore --sample 500 --workers 1".split()
     given += ["--criterion", "alc-fixed"]
     assert main([*given, "-o", "plan.csv", "--campaign", "c.json", "--report", "r.html"]) == 0
-    plan, text = pd.read_csv("plan.csv"), (tmp_path / "r.html").read_text()
+    plan, text = pd.read_csv("plan.csv"), (here / "r.html").read_text()
     assert "95%" in capsys.readouterr().out and len(plan) == 30
     assert "3,000 people" in text and "others alike" not in text
     plan.head(10).assign(y=1.0)[["person", "y"]].to_csv("answers.csv", index=False)
-    (tmp_path / "people.parquet").unlink()  # the campaign holds the sample
+    (here / "people.parquet").unlink()  # the campaign holds the sample
     assert main(["observe", "c.json", "people.parquet", "answers.csv"]) == 0
     assert main(["replan", "c.json", "people.parquet", "-o", "next.csv"]) == 0
     assert pd.read_csv("next.csv").person.tolist()[:10] == plan.person.tolist()[:10]
-    written(people(), tmp_path / "people.parquet", 500)
+    written(people(), here / "people.parquet", 500)
     for wrong in (["--memory", "much"], ["--sample", "some"]):
         with pytest.raises(SystemExit):
             main([*given, "-o", "x.csv", *wrong])
-    assert main([*given, "-o", "x.csv", "--memory", "100MB"]) == 1 and not (tmp_path / "x.csv").exists()
+    assert main([*given, "-o", "x.csv", "--memory", "100MB"]) == 1 and not (here / "x.csv").exists()
 
 
 def test_roles_are_shown(tmp_path, capsys):

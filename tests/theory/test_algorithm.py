@@ -88,12 +88,6 @@ def test_squared_distances_part_twins_on_a_line(metric, twins):
     assert (x[i, 0] == x[j, 0]) == twins
 
 
-@pytest.mark.parametrize("alpha", [2.5, 10.0, 100.0])
-def test_with_squares_a_gap_pays_at_every_weight(alpha):
-    gap = 1 / (alpha - 1)  # any gap below 2 m / (alpha - 1) will do, here with m = 1
-    assert (1 + gap) ** 2 - alpha * gap**2 > 1
-
-
 def test_objective_by_hand():
     x, t = np.array([[0.0], [0.0], [1.0], [3.0], [1.0], [2.0]]), np.array([1, 0, 1, 1, 0, 0])
     task = objective.Objective(x, t, np.array([0, 1]), c=2.0, noise=0.5)

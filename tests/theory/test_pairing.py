@@ -22,13 +22,6 @@ def smooth(x):
     return 1 + 0.5 * np.sin(0.8 * x[:, 0])
 
 
-def test_kernels_by_hand():
-    a, b = np.array([[0.0, 0.0]]), np.array([[0.0, 0.0], [3.0, 4.0]])
-    r = np.sqrt(3) * 5 / 2
-    np.testing.assert_allclose(pairing.matern32(2.0)(a, b), [[1, (1 + r) * np.exp(-r)]], rtol=1e-14)
-    np.testing.assert_allclose(pairing.rbf(2.0)(a, b), [[1, np.exp(-25 / 8)]], rtol=1e-14)
-
-
 def test_smoothers_by_hand():
     gram = KERNEL(SPOTS, SPOTS) + 0.01 * np.eye(9)
     np.testing.assert_allclose(SMOOTHERS["ridge"](LINE, SPOTS), KERNEL(LINE, SPOTS) @ np.linalg.inv(gram), atol=1e-12)
