@@ -81,16 +81,16 @@ def literal(
     return trace
 
 
-def lazy(x: Covariates, t: Arms, labelled: ArrayLike, n_pairs: int, alpha: float) -> Trace:
+def lazy(x: Covariates, t: Arms, labelled: ArrayLike, n_pairs: int, alpha: float, metric: str = "euclidean") -> Trace:
     """Pick pairs lazily: a row's old best bounds its new best, so only rows at the top are looked at again."""
     trace, labelled = Trace(), np.asarray(labelled, np.int64).tolist()
     bound, partner = np.where(t == 1, np.inf, -np.inf), np.zeros(len(t), np.int64)
     bound[labelled] = -np.inf
     for _ in range(n_pairs):
         zero, fresh = free(t, labelled, 0), set()
-        m0 = novelty(x, t, labelled, zero, 0, "euclidean")
+        m0 = novelty(x, t, labelled, zero, 0, metric)
         while (i := int(bound.argmax())) not in fresh:
-            row = novelty(x, t, labelled, np.array([i]), 1, "euclidean") + m0 - alpha * cdist(x[[i]], x[zero])[0]
+            row = novelty(x, t, labelled, np.array([i]), 1, metric) + m0 - alpha * cdist(x[[i]], x[zero], metric)[0]
             bound[i], partner[i] = row.max(), zero[row.argmax()]
             fresh.add(i)
         trace.add(i, partner[i], bound[i], len(fresh) * len(zero))
