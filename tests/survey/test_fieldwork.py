@@ -730,6 +730,23 @@ def test_ctrl_c_at_any_moment_is_one_sentence(folder, delay):
     assert not (folder / "plan.csv").exists()
 
 
+def test_an_import_that_swallows_the_exit_does_not_change_the_status():
+    """As those of extension modules do."""
+    code = """
+import os, signal
+from macal.storage import terminal
+def command():
+    try:
+        os.kill(os.getpid(), signal.SIGINT)
+    except SystemExit as error:
+        raise ImportError("cannot import") from error
+signal.signal(signal.SIGINT, signal.default_int_handler)
+terminal.start(command)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 130 and len(done.stderr.splitlines()) == 1
+
+
 def test_what_cannot_be_written_is_named(folder, capsys):
     (folder / "file").write_text("")
     assert plan("--replace", "-o", "file/plan.csv") == 1
