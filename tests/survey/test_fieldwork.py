@@ -152,6 +152,22 @@ def meanwhile(monkeypatch, *steps):
     monkeypatch.setattr(record, "saved", late)
 
 
+def test_an_outcome_that_came_meanwhile_is_told_from_that_of_the_file(folder, monkeypatch, capsys):
+    assert plan() == 0
+    answered(slice(0, 3))
+    other = pd.read_csv("answers.csv").rename(columns={"y": "z"})
+
+    def observed():
+        rival = Planner.load("c.json", PEOPLE)
+        rival.observe(other.set_index("person")[["z"]])
+        rival.save("c.json")
+
+    meanwhile(monkeypatch, observed)
+    capsys.readouterr()
+    assert run("observe", "c.json", "people.csv", "answers.csv") == 1
+    assert "'z'" in capsys.readouterr().err and Planner.load("c.json", PEOPLE).campaign.outcome == "z"
+
+
 def files(folder):
     return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
 
