@@ -133,6 +133,22 @@ def meanwhile(monkeypatch, *steps):
     monkeypatch.setattr(record, "saved", late)
 
 
+def test_an_outcome_that_came_meanwhile_is_told_from_that_of_the_file(folder, monkeypatch, capsys):
+    assert plan() == 0
+    answered(slice(0, 3))
+    other = pd.read_csv("answers.csv").rename(columns={"y": "z"})
+
+    def observed():
+        rival = Planner.load("c.json", PEOPLE)
+        rival.observe(other.set_index("person")[["z"]])
+        rival.save("c.json")
+
+    meanwhile(monkeypatch, observed)
+    capsys.readouterr()
+    assert run("observe", "c.json", "people.csv", "answers.csv") == 1
+    assert "'z'" in capsys.readouterr().err and Planner.load("c.json", PEOPLE).campaign.outcome == "z"
+
+
 def files(folder):
     return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
 
@@ -666,6 +682,23 @@ def test_ctrl_c_at_any_moment_is_one_sentence(folder, delay):
     said = process.communicate()[1].decode().strip()
     assert process.returncode == 130 and "ended by a signal" in said and "Traceback" not in said
     assert not (folder / "plan.csv").exists()
+
+
+def test_an_import_that_swallows_the_exit_does_not_change_the_status():
+    """As those of extension modules do."""
+    code = """
+import os, signal
+from macal.storage import terminal
+def command():
+    try:
+        os.kill(os.getpid(), signal.SIGINT)
+    except SystemExit as error:
+        raise ImportError("cannot import") from error
+signal.signal(signal.SIGINT, signal.default_int_handler)
+terminal.start(command)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 130 and len(done.stderr.splitlines()) == 1
 
 
 def test_how_far_a_value_lies_beyond_the_others_is_a_column_of_its_own():

@@ -186,6 +186,17 @@ def test_nothing_can_be_said_before_there_is_a_plan():
         Planner("free", 10, bugdet=3)
 
 
+def test_what_is_returned_can_be_changed_and_changes_nothing():
+    planner, plan = make()
+    for returned in (lambda: plan, lambda: planner.planned, planner.rounds):
+        before = planner.planned, planner.rounds(), planner.spent()
+        table = returned()
+        table.iloc[:, 0] = 99
+        for now, was in zip((planner.planned, planner.rounds()), before, strict=False):
+            pd.testing.assert_frame_equal(now, was)
+        assert planner.spent() == before[-1]
+
+
 def test_what_fails_changes_nothing():
     planner, _ = make(budget=60)
     before = planner.campaign

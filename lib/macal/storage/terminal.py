@@ -9,6 +9,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable
+from functools import partial
 from types import FrameType
 from typing import Any, NoReturn
 
@@ -68,13 +69,16 @@ def start(command: Callable[[], int | None]) -> NoReturn:
     """
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
+    ended: list[int] = []
     for number in (signal.SIGINT, signal.SIGTERM):
         if signal.getsignal(number) != signal.SIG_IGN:  # as a shell starts what runs in the background
-            signal.signal(number, _end)
-    sys.exit(guarded(command))
+            signal.signal(number, partial(_end, ended))
+    status = guarded(command)
+    sys.exit(ended[0] if ended else status)  # an extension module that is being imported may swallow the exit
 
 
-def _end(number: int, frame: FrameType | None) -> NoReturn:
+def _end(ended: list[int], number: int, frame: FrameType | None) -> NoReturn:
+    ended.append(128 + number)
     bar = b"\n" if os.isatty(2) else b""  # the line of a progress bar is still open
     os.write(2, bar + b"ended by a signal; nothing is half written, and what was written before is kept\n")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # nothing that breaks off adds a traceback

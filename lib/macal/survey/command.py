@@ -266,14 +266,16 @@ def observe(options: argparse.Namespace) -> None:
     answers = answers.drop(
         columns=[c for c in answers if answers[c].isna().all() and _UNNAMED_COLUMN.fullmatch(str(c))]
     )
-    outcomes = _outcome(options, planner, list(answers))
-    steps.by_outcome(planner.campaign, outcomes)  # a wrong column is named rather than its values
-    given, others = _outcomes(options, planner, answers, outcomes)
-    first, before = _first(given), [repr(one) for one in planner.campaign.told if one and planner.campaign.answers]
-    beside, later = [], pd.Series(dtype=int)
+    outcomes: list[str] = []
+    others, beside, before = 0, [], []
+    first, later = pd.Series(dtype=object), pd.Series(dtype=int)
 
     def step(planner: Planner) -> None:
-        nonlocal beside, later
+        nonlocal outcomes, others, beside, before, first, later
+        outcomes = _outcome(options, planner, list(answers))
+        steps.by_outcome(planner.campaign, outcomes)  # a wrong column is named rather than its values
+        given, others = _outcomes(options, planner, answers, outcomes)
+        first, before = _first(given), [repr(one) for one in planner.campaign.told if one and planner.campaign.answers]
         beside, later = _beside(planner, first, others), _not_asked(planner, first, options.through)
         planner.observe(given.drop([*beside, *later.index]), options.through)
 

@@ -182,7 +182,7 @@ class Planner:
     def _plan(self) -> Any:
         for words in doubted(self.campaign):
             warnings.warn(words, Doubt, stacklevel=4)
-        return frames.like(self.planned.copy(), self.campaign.table)
+        return frames.like(self.planned, self.campaign.table)
 
     @hinted
     def sample(
@@ -317,7 +317,7 @@ class Planner:
     @property
     def planned(self) -> pd.DataFrame:
         """The plan as it stands, by the units' names."""
-        return self.campaign.planned
+        return self.campaign.planned.copy()
 
     @property
     def answers(self) -> Mapping[Any, float | None]:
