@@ -46,7 +46,8 @@ def visit(browser, address):
         tabs.append(tab)
         tab.route("**/page.html", lambda route: route.fulfill(body=f"<!doctype html>{html}", content_type="text/html"))
         tab.route("**/results.json", lambda route: route.fulfill(body=recorded(), content_type="application/json"))
-        tab.goto(f"/page.html{fragment}", wait_until="networkidle")
+        tab.goto(f"/page.html{fragment}", wait_until="load")  # on a busy machine the network rests before modules come
+        tab.wait_for_load_state("networkidle")
         tab.on("request", lambda request: troubles.append(request.url))
         tab.on("console", lambda m: troubles.append(m.text))
         tab.on("pageerror", lambda error: troubles.append(str(error)))
