@@ -61,13 +61,13 @@ def described(*kinds: type) -> str:
 
 def given(settings: Any, but: Collection[str] = ()) -> dict[str, str]:
     """Return the settings that differ from their defaults, in words, by the command's name; ``but`` some."""
-    told = {}
+    stated = {}
     for one in _of([type(settings)]):
         value, default = getattr(settings, one.name), one.default
         default = default if one.default_factory is MISSING else one.default_factory()
         if one.name not in but and value != default and value is not None:
-            told[(one.metadata["flag"] or one.name).replace("-", " ").replace("_", " ")] = _words(value)
-    return told
+            stated[(one.metadata["flag"] or one.name).replace("-", " ").replace("_", " ")] = _words(value)
+    return stated
 
 
 def _words(value: Any) -> str:

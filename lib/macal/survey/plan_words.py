@@ -53,7 +53,7 @@ def at_most_better(level: float, who: str, any_pick: float, half: float) -> str:
 
 
 def no_audit_sample() -> str:
-    """There was nobody to compare with."""
+    """An audit without units to compare with."""
     return "There was no audit sample to compare it with."
 
 

@@ -120,12 +120,8 @@ def sampling_design(
     known, rule = people.problem.start, policy.cluster_rule
     demands = people.demands(float(policy.budget), policy.parsed, rule, policy.batch_cost, known, _NO_UNITS)
     units = sampling_units(people, policy, picks) if units is None else units
-    every, people, size, strata = (
-        people,
-        units.people,
-        units.size_measure,
-        strata_of(units.people, policy, units.others),
-    )
+    every, people, size = people, units.people, units.size_measure
+    strata = strata_of(people, policy, units.others)
     own = strata >= 0
     if not own.any() or policy.budget < people.cost[own].min():
         return SamplingDesign(np.zeros(len(people)), strata, np.zeros(0, np.int64), units)
